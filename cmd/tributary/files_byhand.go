@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -11,6 +12,8 @@ import (
 	"tributary/queries/report"
 	"tributary/recovery/byhand"
 	"tributary/sql/control"
+	"tributary/web/client"
+	"tributary/web/order"
 )
 
 // mostHeld is how many held files are listed at most.
@@ -76,34 +79,49 @@ func newFilesPriority(c *cli) *cobra.Command {
 			"fetched, or has ended for good. What waits for no session of a server is refused." + howNamed,
 		Args: cobra.ExactArgs(2),
 	}
-	c.orderFiles(cmd, func(args []string) ([]string, giveOrder, error) {
+	c.orderFiles(cmd, func(args []string) (*filesOrdered, error) {
 		p, err := strconv.Atoi(args[1])
 		if err != nil || p < 0 || p > control.MostPriority {
-			return nil, nil, usagef("the priority %q: it is a number from 0 to %d, which comes first", args[1], control.MostPriority)
+			return nil, usagef("the priority %q: it is a number from 0 to %d, which comes first", args[1], control.MostPriority)
 		}
-		return args[:1], func(o byhand.Orders, ctx context.Context, file string) (byhand.Outcome, error) {
+		return &filesOrdered{args[:1], client.Wish{Priority: &p}, func(o byhand.Orders, ctx context.Context, file string) (byhand.Outcome, error) {
 			return o.Priority(ctx, file, p)
-		}, nil
+		}}, nil
 	})
 	return cmd
 }
 
 func (c *cli) fileOrder(o fileOrder) *cobra.Command {
 	cmd := &cobra.Command{Use: o.use, Short: o.short, Long: o.long, Args: cobra.MinimumNArgs(1)}
-	c.orderFiles(cmd, func(args []string) ([]string, giveOrder, error) { return args, o.give, nil })
+	c.orderFiles(cmd, func(args []string) (*filesOrdered, error) { return &filesOrdered{args, client.Wish{}, o.give}, nil })
 	return cmd
 }
 
-// orderFiles lets a command give an order about files, which read finds with the order
-// in the command's arguments.
-func (c *cli) orderFiles(cmd *cobra.Command, read func(args []string) (files []string, give giveOrder, err error)) {
-	output := outputFlag(cmd, report.Formats()...)
+// filesOrdered is an order about files, beside the stores and as a server is asked for it.
+type filesOrdered struct {
+	files []string
+	wish  client.Wish
+	give  giveOrder
+}
+
+// orderFiles lets a command give an order about files, which read finds in the command's
+// arguments.
+func (c *cli) orderFiles(cmd *cobra.Command, read func(args []string) (*filesOrdered, error)) {
+	output, server := outputFlag(cmd, report.Formats()...), addServerFlags(cmd)
 	reason := cmd.Flags().String("reason", "", "why, for those who read it later")
 	dry := cmd.Flags().Bool("dry-run", false, "only tell what would be done")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		files, give, err := read(args)
+		o, err := read(args)
 		if err != nil {
 			return err
+		}
+		if server.given() {
+			o.wish.Reason, o.wish.DryRun = *reason, *dry
+			return c.askServer(server, nil, func(r *client.Client) error {
+				return c.listFilesDone(*output, o.files, func(file string) (byhand.Outcome, error) {
+					return fileByServer(cmd.Context(), r, file, cmd.Name(), o.wish)
+				})
+			})
 		}
 		return c.open(cmd.Context(), need{Postgres: true}, func(s *stores) error {
 			out, err := controlOutbox()
@@ -111,21 +129,43 @@ func (c *cli) orderFiles(cmd *cobra.Command, read func(args []string) (files []s
 				return err
 			}
 			orders := byhand.Orders{Pool: s.Control, Outbox: out, Dry: *dry}
-			return c.listDone(*output, []string{"file", "done", "detail"}, func(row func(bool, any, ...string) error) error {
-				for _, file := range files {
-					orders.Decision = control.Decision{By: requester(), Reason: *reason, At: now()}
-					r, err := give(orders, cmd.Context(), file)
-					if err != nil {
-						return err
-					}
-					if err := row(r.Done, r, r.File, fmt.Sprint(r.Done), r.Detail); err != nil {
-						return err
-					}
-				}
-				return nil
+			return c.listFilesDone(*output, o.files, func(file string) (byhand.Outcome, error) {
+				orders.Decision = control.Decision{By: requester(), Reason: *reason, At: now()}
+				return o.give(orders, cmd.Context(), file)
 			})
 		})
 	}
+}
+
+// listFilesDone gives an order about each file, and writes what became of it.
+func (c *cli) listFilesDone(output string, files []string, give func(file string) (byhand.Outcome, error)) error {
+	return c.listDone(output, []string{"file", "done", "detail"}, func(row func(bool, any, ...string) error) error {
+		for _, file := range files {
+			r, err := give(file)
+			if err != nil {
+				return err
+			}
+			if err := row(r.Done, r, r.File, fmt.Sprint(r.Done), r.Detail); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// fileByServer has a server give an order about the file that is named.
+func fileByServer(ctx context.Context, r *client.Client, named, name string, w client.Wish) (byhand.Outcome, error) {
+	subjects, err := r.Subjects(ctx, named)
+	switch {
+	case err != nil:
+		return byhand.Outcome{}, err
+	case len(subjects) == 0:
+		return byhand.Outcome{File: named, Detail: "the server's tracker knows no such file: name it as action/name, or see tributary files --server"}, nil
+	case len(subjects) > 1:
+		return byhand.Outcome{File: named, Detail: "several files have the name: say which, of " + strings.Join(subjects, ", ")}, nil
+	}
+	out, err := r.Order(ctx, order.Files, subjects[0], name, w)
+	return byhand.Outcome{File: subjects[0], Done: out.Done, Detail: out.Detail}, err
 }
 
 // heldFile is a held file as programs read it.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"tributary/schemas"
 	"tributary/sql/control"
 	"tributary/web/client"
+	"tributary/web/order"
 )
 
 func newReplayList(c *cli) *cobra.Command {
@@ -151,9 +153,12 @@ func newReplayChange(c *cli, verb, short, long string, change func(ctx context.C
 // orderReplay gives an order about a replay to a server, and says what became of it.
 func (c *cli) orderReplay(ctx context.Context, server *serverFlags, output, verb, name, reason string) error {
 	return c.askServer(server, nil, func(r *client.Client) error {
-		out, err := r.OrderReplay(ctx, name, verb, reason)
+		out, err := r.Order(ctx, order.Replays, name, verb, client.Wish{Reason: reason})
 		if err != nil {
 			return err
+		}
+		if !out.Done {
+			return errors.New(out.Detail)
 		}
 		return c.tell(output, out, func(w io.Writer) error {
 			_, err := fmt.Fprintf(w, "replay %s: %s\n", screen.Line(out.Subject), screen.Line(out.Detail))

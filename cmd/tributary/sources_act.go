@@ -36,8 +36,12 @@ func newSourcesAct(c *cli) *cobra.Command {
 		}
 		if server.given() {
 			return c.askServer(server, nil, func(r *client.Client) error {
-				return c.listActed(*output, args, func(id string) (sourcestate.Outcome, error) {
-					return actedByServer(cmd.Context(), r, !*stop, id, *reason, *seen)
+				return c.listOrdered(*output, "done", args, func(id string) (sourcestate.Outcome, error) {
+					verb := order.Act
+					if *stop {
+						verb = order.StopActing
+					}
+					return sourceByServer(cmd.Context(), r, id, verb, client.Wish{Reason: *reason, Seen: *seen})
 				})
 			})
 		}
@@ -47,7 +51,7 @@ func newSourcesAct(c *cli) *cobra.Command {
 				return err
 			}
 			orders := sourcestate.Orders{Decision: control.Decision{By: requester(), Reason: *reason, At: now()}, Pool: s.Control, Outbox: out}
-			return c.listActed(*output, args, func(id string) (sourcestate.Outcome, error) {
+			return c.listOrdered(*output, "done", args, func(id string) (sourcestate.Outcome, error) {
 				outcomes, err := donewith.Order(cmd.Context(), orders, donewith.Wish{Act: !*stop, Seen: *seen}, id)
 				if errors.Is(err, donewith.ErrChanged) {
 					return sourcestate.Outcome{Source: id, Detail: err.Error()}, nil
@@ -62,15 +66,15 @@ func newSourcesAct(c *cli) *cobra.Command {
 	return cmd
 }
 
-// listActed gives the order about each source, and writes what became of it.
-func (c *cli) listActed(output string, ids []string, give func(id string) (sourcestate.Outcome, error)) error {
-	return c.list(output, []string{"source", "done", "detail"}, func(row func(any, ...string) error) error {
+// listOrdered gives the order about each source, and writes what became of it.
+func (c *cli) listOrdered(output, done string, ids []string, give func(id string) (sourcestate.Outcome, error)) error {
+	return c.list(output, []string{"source", done, "detail"}, func(row func(any, ...string) error) error {
 		for _, id := range ids {
 			r, err := give(id)
 			if err != nil {
 				return err
 			}
-			if err := row(map[string]any{"source": r.Source, "done": r.Done, "detail": r.Detail}, r.Source, fmt.Sprint(r.Done), r.Detail); err != nil {
+			if err := row(map[string]any{"source": r.Source, done: r.Done, "detail": r.Detail}, r.Source, fmt.Sprint(r.Done), r.Detail); err != nil {
 				return err
 			}
 		}
@@ -78,17 +82,8 @@ func (c *cli) listActed(output string, ids []string, give func(id string) (sourc
 	})
 }
 
-// actedByServer has a server give the order; what it refuses is an outcome, as beside
-// the stores.
-func actedByServer(ctx context.Context, r *client.Client, act bool, id, reason, seen string) (sourcestate.Outcome, error) {
-	verb := order.Act
-	if !act {
-		verb = order.StopActing
-	}
-	out, err := r.OrderSource(ctx, id, verb, reason, seen)
-	var refused *client.Error
-	if errors.As(err, &refused) && (refused.Name == "order_refused" || refused.Name == "definition_changed") {
-		return sourcestate.Outcome{Source: id, Detail: refused.Detail}, nil
-	}
+// sourceByServer has a server give an order about a source.
+func sourceByServer(ctx context.Context, r *client.Client, id, name string, w client.Wish) (sourcestate.Outcome, error) {
+	out, err := r.Order(ctx, order.Sources, id, name, w)
 	return sourcestate.Outcome{Source: id, Done: out.Done, Detail: out.Detail}, err
 }

@@ -18,6 +18,7 @@ import (
 	"tributary/producers/sources"
 	"tributary/queries/report"
 	"tributary/sql/control"
+	"tributary/web/client"
 )
 
 const keysHelp = "KEY is a key of a source as in the configuration (docs/reference/configuration.md), VALUE is YAML:\n" +
@@ -31,8 +32,11 @@ func newSourcesAdd(c *cli) *cobra.Command {
 			"Say first whether it can be reached: tributary sources check -f FILE.",
 		Args: cobra.MinimumNArgs(1),
 	}
-	define := c.definer(cmd)
+	define, server := c.definer(cmd), addServerFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if server.given() {
+			return c.defineByServer(cmd, server, "", args[0], args[1:])
+		}
 		return define(cmd.Context(), func(ctx context.Context, tx pgx.Tx, r sources.Registry, by control.Decision) ([]sources.Change, error) {
 			return r.Add(ctx, tx, args[0], args[1:], by)
 		})
@@ -48,11 +52,14 @@ func newSourcesEdit(c *cli) *cobra.Command {
 			"again. " + keysHelp,
 		Args: cobra.MinimumNArgs(2),
 	}
-	define := c.definer(cmd)
+	define, server := c.definer(cmd), addServerFlags(cmd)
 	kind := cmd.Flags().String("update", "merge", "merge: keys that are not given stay; append: lists are added to as well; replace: keys that are not given have their defaults")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if !slices.Contains(config.UpdateKinds(), *kind) {
 			return usagef("--update %q is not known: use %s", *kind, strings.Join(config.UpdateKinds(), ", "))
+		}
+		if server.given() {
+			return c.defineByServer(cmd, server, *kind, args[0], args[1:])
 		}
 		return define(cmd.Context(), func(ctx context.Context, tx pgx.Tx, r sources.Registry, by control.Decision) ([]sources.Change, error) {
 			return r.Edit(ctx, tx, args[0], *kind, args[1:], by)
@@ -69,8 +76,13 @@ func newSourcesRemove(c *cli) *cobra.Command {
 			"configuration declares are removed there.",
 		Args: cobra.MinimumNArgs(1),
 	}
-	define := c.definer(cmd)
+	define, server := c.definer(cmd), addServerFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if server.given() {
+			return c.definedByServer(cmd, server, func(r *client.Client, reason string) ([]sources.Change, error) {
+				return removeByServer(cmd.Context(), r, args, reason)
+			})
+		}
 		return define(cmd.Context(), func(ctx context.Context, tx pgx.Tx, r sources.Registry, by control.Decision) ([]sources.Change, error) {
 			return r.Remove(ctx, tx, args, by)
 		})
@@ -178,20 +190,25 @@ func (c *cli) definerOf(what string, cmd *cobra.Command) definer {
 			if err != nil && !errors.Is(err, errDryRun) {
 				return err
 			}
-			return c.list(*output, []string{what, "done", "detail"}, func(row func(any, ...string) error) error {
-				for _, r := range changes {
-					name := cmp.Or(r.Source, r.Centre)
-					if r.Source == "" && what == "source" {
-						name = "centre " + name
-					}
-					if err := row(r, name, r.Done, r.Detail); err != nil {
-						return err
-					}
-				}
-				return nil
-			})
+			return c.listChanges(*output, what, changes)
 		})
 	}
+}
+
+// listChanges tells how definitions were changed, in a table with such a first column.
+func (c *cli) listChanges(output, what string, changes []sources.Change) error {
+	return c.list(output, []string{what, "done", "detail"}, func(row func(any, ...string) error) error {
+		for _, r := range changes {
+			name := cmp.Or(r.Source, r.Centre)
+			if r.Source == "" && what == "source" {
+				name = "centre " + name
+			}
+			if err := row(r, name, r.Done, r.Detail); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // sourceRegistry changes sources by the profile that is configured.

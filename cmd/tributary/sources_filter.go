@@ -47,7 +47,7 @@ func newSourcesTestFilter(c *cli) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			total, first, err := control.IgnoredOf(cmd.Context(), s.Control, src.ID)
+			total, first, err := control.IgnoredOf(cmd.Context(), s.Control, src.ID, 0, 0)
 			if err != nil {
 				return err
 			}

@@ -7,6 +7,7 @@ import (
 
 	"tributary/queries/report"
 	"tributary/sql/control"
+	"tributary/web/client"
 )
 
 // ignoredRow is an entry that nobody takes up, as -o json writes it.
@@ -26,31 +27,52 @@ func newSourcesIgnored(c *cli) *cobra.Command {
 			"(the name was listed before). The first poll.max_ignored of each source are kept. Files whose names break the convention are no such entries: tributary files lists them.",
 		Args: cobra.ArbitraryArgs,
 	}
-	output := outputFlag(cmd, report.Formats()...)
+	output, server := outputFlag(cmd, report.Formats()...), addServerFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return c.open(cmd.Context(), need{Postgres: true}, func(s *stores) error {
-			chosen, err := chooseSources(cmd.Context(), s, args)
+		ctx := cmd.Context()
+		if server.given() {
+			return c.askServer(server, nil, func(r *client.Client) error {
+				if len(args) == 0 {
+					if err := r.Sources(ctx, func(s report.Source) error {
+						args = append(args, s.Source)
+						return nil
+					}); err != nil {
+						return err
+					}
+				}
+				return c.listIgnored(*output, args, func(id string) (int64, []control.Ignored, error) { return r.Ignored(ctx, id) })
+			})
+		}
+		return c.open(ctx, need{Postgres: true}, func(s *stores) error {
+			chosen, err := chooseSources(ctx, s, args)
 			if err != nil {
 				return err
 			}
-			return c.list(*output, []string{"source", "directory", "name", "reason", "rule"}, func(row func(any, ...string) error) error {
-				for _, id := range chosen {
-					total, first, err := control.IgnoredOf(cmd.Context(), s.Control, id)
-					if err != nil {
-						return err
-					}
-					for _, e := range first {
-						if err := row(ignoredRow{id, e}, id, e.Directory, e.Name, e.Reason, e.Rule); err != nil {
-							return err
-						}
-					}
-					if more := total - int64(len(first)); more > 0 {
-						fmt.Fprintf(c.stderr, "%s shows %d more, whose names are not kept (poll.max_ignored)\n", id, more)
-					}
-				}
-				return nil
+			return c.listIgnored(*output, chosen, func(id string) (int64, []control.Ignored, error) {
+				return control.IgnoredOf(ctx, s.Control, id, 0, 0)
 			})
 		})
 	}
 	return cmd
+}
+
+// listIgnored writes what each source shows and nobody takes up.
+func (c *cli) listIgnored(output string, ids []string, of func(id string) (total int64, kept []control.Ignored, err error)) error {
+	return c.list(output, []string{"source", "directory", "name", "reason", "rule"}, func(row func(any, ...string) error) error {
+		for _, id := range ids {
+			total, kept, err := of(id)
+			if err != nil {
+				return err
+			}
+			for _, e := range kept {
+				if err := row(ignoredRow{id, e}, id, e.Directory, e.Name, e.Reason, e.Rule); err != nil {
+					return err
+				}
+			}
+			if more := total - int64(len(kept)); more > 0 {
+				fmt.Fprintf(c.stderr, "%s shows %d more, whose names are not kept (poll.max_ignored)\n", id, more)
+			}
+		}
+		return nil
+	})
 }

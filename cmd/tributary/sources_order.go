@@ -11,6 +11,7 @@ import (
 	"tributary/queries/asof"
 	"tributary/queries/report"
 	"tributary/sql/control"
+	"tributary/web/client"
 )
 
 // sourceOrder is a command by which a person changes how sources stand.
@@ -66,7 +67,7 @@ func newSourcesPoll(c *cli) *cobra.Command {
 
 func (c *cli) sourceOrder(o sourceOrder) *cobra.Command {
 	cmd := &cobra.Command{Use: o.use, Short: o.short, Long: o.long, Args: cobra.ArbitraryArgs}
-	output := outputFlag(cmd, report.Formats()...)
+	output, server := outputFlag(cmd, report.Formats()...), addServerFlags(cmd)
 	all := new(bool)
 	if o.all != "" {
 		all = cmd.Flags().Bool("all", false, o.all)
@@ -89,6 +90,16 @@ func (c *cli) sourceOrder(o sourceOrder) *cobra.Command {
 				return usagef("--until: %v", err)
 			}
 			end = &at
+		}
+		if server.given() {
+			if *all {
+				return usagef("with --server name the sources: tributary sources --server shows which are suspended")
+			}
+			return c.askServer(server, nil, func(r *client.Client) error {
+				return c.listOrdered(*output, o.done, args, func(id string) (sourcestate.Outcome, error) {
+					return sourceByServer(cmd.Context(), r, id, cmd.Name(), client.Wish{Reason: *reason, Until: *until})
+				})
+			})
 		}
 		return c.open(cmd.Context(), need{Postgres: true}, func(s *stores) error {
 			if _, err := chooseSources(cmd.Context(), s, args); err != nil {

@@ -149,6 +149,9 @@ func among(limit []string, word string) bool {
 	return len(limit) == 0
 }
 
+// Wanted are the notices of a message that a rule tells, whoever it tells them.
+func Wanted(r config.NotifyRule, m schemas.Message) []notice.Notice { return rules{r}.wanted(m) }
+
 // wanted are the notices of a message for a target, in the order in which it tells them.
 func (r rules) wanted(m schemas.Message) (out []notice.Notice) {
 	e, ok := m.Body.(*schemas.StatusChanged)

@@ -64,14 +64,10 @@ func (f *Facts) refusedEverywhere(a *Answer) bool {
 
 // ignored judges an entry that its listing showed and nobody takes up.
 func (f *Facts) ignored(a *Answer) {
-	why := map[string]string{
-		"directory":          "it is a directory",
-		"not_a_regular_file": "it is no regular file but a link or a device",
-		"line_unreadable":    "it is a line of the listing that can't be read",
-		"not_zip":            "its name does not end in .zip",
-		poll.Filtered:        "a filter of the source excluded it then (" + f.Source.Ignored.Rule + "), and none does now",
-		"repeated":           "the listing showed the name before, and the first entry counts",
-	}[f.Source.Ignored.Reason]
+	why := f.Source.Ignored.Words()
+	if f.Source.Ignored.Reason == poll.Filtered {
+		why = "a filter of the source excluded it then (" + f.Source.Ignored.Rule + "), and none does now"
+	}
 	a.say(Ignored, "%s shows %s, and nobody takes it up, since %s.", f.SourceID, a.File, why)
 	a.prove("rule: %s", f.Source.Ignored.Reason)
 	a.Next = "Nothing, if it is meant to lie there. All that is passed over: tributary sources ignored " + f.SourceID

@@ -45,6 +45,9 @@ type Status struct {
 	Ends        []End      `json:"ends,omitempty"`
 
 	Waits []Wait `json:"waits,omitempty"`
+
+	AsOf   *time.Time `json:"as_of,omitempty"`  // the moment that was asked about; nil: now
+	Untold int64      `json:"untold,omitempty"` // of a moment: items of which events don't tell how they stood, such as those that waited or were refused
 }
 
 // Wait is how many items wait for the same thing.

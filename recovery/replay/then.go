@@ -36,6 +36,21 @@ type Then struct {
 // Counts tells whether events tell of its attempts.
 func (t Then) Counts() bool { return t.Shadow == "" && t.From != schemas.FromData }
 
+// Status is the replay as of a moment, for programs: what events don't tell counts as
+// untold.
+func (t Then) Status(at time.Time) *Status {
+	s := &Status{Replay: t.Replay, Run: t.Run, Shadow: t.Shadow, Promotes: t.Promotes, From: t.From, State: t.State, Where: t.Where, Offsets: t.Offsets,
+		By: t.By, Reason: t.Reason, ChangedAt: t.ChangedAt.UTC(), ChangedBy: t.ChangedBy, Items: t.Items, Untold: t.Items, AsOf: &at}
+	if t.RequestedAt != nil {
+		s.RequestedAt = t.RequestedAt.UTC()
+	}
+	if t.Counts() {
+		s.UnderWay, s.Complete, s.Failed = t.Requested-t.Ended, t.Ended-t.Failed, t.Failed
+		s.Untold = max(0, t.Items-t.Requested)
+	}
+	return s
+}
+
 // ReadThen reads replays from a tracker, the newest first, at most limit; with a name only
 // that one, by its number, its run or its shadow's name.
 func ReadThen(ctx context.Context, tracker pg.Querier, name string, limit int) ([]Then, error) {

@@ -17,6 +17,26 @@ type Ignored struct {
 	Rule      string `json:"rule,omitempty"` // the filter that excludes it
 }
 
+// Words is why nobody takes the entry up, for people; of reasons that this program
+// doesn't know, the reason.
+func (i Ignored) Words() string {
+	words := map[string]string{
+		"directory":          "it is a directory",
+		"not_a_regular_file": "it is no regular file but a link or a device",
+		"line_unreadable":    "it is a line of the listing that can't be read",
+		"not_zip":            "its name does not end in .zip",
+		"filtered":           "a filter of the source excludes it",
+		"repeated":           "the listing showed the name before, and the first entry counts",
+	}[i.Reason]
+	switch {
+	case words == "":
+		return i.Reason
+	case i.Rule != "":
+		return words + ": " + i.Rule
+	}
+	return words
+}
+
 // PutIgnored replaces what is kept of the entries that a source's last complete
 // listing showed and nobody takes up: how many there were, and the first of them.
 func PutIgnored(ctx context.Context, tx pgx.Tx, source string, total int, first []Ignored) error {
@@ -38,15 +58,17 @@ func PutIgnored(ctx context.Context, tx pgx.Tx, source string, total int, first 
 }
 
 // IgnoredOf returns how many entries a source's last complete listing showed that
-// nobody takes up, and the first of them as the server listed them.
-func IgnoredOf(ctx context.Context, q pg.Querier, source string) (total int64, first []Ignored, err error) {
+// nobody takes up, and those that are kept of them as the server listed them: at most
+// limit, behind the first so many; 0: all.
+func IgnoredOf(ctx context.Context, q pg.Querier, source string, behind, limit int) (total int64, kept []Ignored, err error) {
 	if err := q.QueryRow(ctx, "SELECT coalesce((SELECT ignored FROM control.source WHERE id=$1), 0)", source).Scan(&total); err != nil {
 		return 0, nil, fmt.Errorf("read what %s shows and nobody takes up: %w", source, err)
 	}
-	if first, err = pg.List(ctx, q, "read what "+source+" shows and nobody takes up", pgx.RowToStructByName[Ignored], "SELECT directory, name, reason, rule FROM control.ignored WHERE source=$1 ORDER BY ordinal", source); err != nil {
+	if kept, err = pg.List(ctx, q, "read what "+source+" shows and nobody takes up", pgx.RowToStructByName[Ignored],
+		"SELECT directory, name, reason, rule FROM control.ignored WHERE source=$1 AND ordinal > $2 ORDER BY ordinal LIMIT nullif($3::int, 0)", source, behind, limit); err != nil {
 		return 0, nil, err
 	}
-	return total, first, nil
+	return total, kept, nil
 }
 
 // EachShown calls each with every entry that a source shows as far as is known, by

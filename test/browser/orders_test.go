@@ -53,6 +53,7 @@ func deadLetter(n int) string { return fmt.Sprintf("/dead-letters/control.outbox
 func allOrdered() []ordered {
 	good, why := "/files/add/"+reporttest.GoodZip, map[string]string{"reason": "wrong <b>mice</b>"}
 	return []ordered{
+		{good, good + "/retry", why, "requested as soon as its turn", "requested as soon as its turn", access.Wrangler, false},
 		{good, good + "/hold", why, "nothing of it begins until it is released", "nothing of it begins", access.Wrangler, true},
 		{good, good + "/release", nil, "", "", access.Wrangler, false},
 		{good, good + "/priority", map[string]string{"value": "9"}, "", "", access.Wrangler, false},
@@ -84,6 +85,8 @@ func newDesk(t *testing.T, role access.Role) *desk {
 	tracker, p := reporttest.Filled(t), plantest.New(t)
 	p.Clock = reporttest.Start()
 	p.Read(schemas.FileDiscoveredTopic, p.Look(plantest.Own, reporttest.GoodZip, 1, 10))
+	p.EndPolls()
+	p.Exec("UPDATE control.acquisition SET not_before = $1", p.Clock.AddDate(0, 0, 1)) // it waits for its next attempt
 	p.Tx(func(tx pgx.Tx) error {
 		var letters []outbox.Letter
 		for n := range 2 {

@@ -182,7 +182,7 @@ func people(t *testing.T, pool *pgxpool.Pool, file string) {
 	_, digest := control.PositionDigest(t.Context(), pool)
 	_, fetching := control.Fetching(t.Context(), pool)
 	_, given := control.GivenPosition(t.Context(), pool)
-	_, _, ignored := control.IgnoredOf(t.Context(), pool, ownSource)
+	_, _, ignored := control.IgnoredOf(t.Context(), pool, ownSource, 0, 0)
 	shown := control.EachShown(t.Context(), pool, ownSource, func(string, string) {})
 	forgotten := control.ForgetDirectories(t.Context(), pool, "nobody")
 	minimal := pg.InTx(t.Context(), pool, func(tx pgx.Tx) error {

@@ -46,7 +46,7 @@ func addresses(t *testing.T, routes []access.Route) []string {
 		"{id}", "source-7", "{source}", "source-7", "{number}", "17", "{recipe}", "throughput",
 		"{centre}", "C7", "{check}", "a_check", "{replay}", "1", "{position}/{ordinal}", "1/1")
 	asks := map[string]string{"/api/v1/diff": "?from=1h", "/api/v1/changed": "?since=1h", "/api/v1/files/{action}/{name}/document": "?entry=C7.1.xml",
-		"/api/v1/lineage": "?of=part&of=1", "/api/v1/why": "?path=add/C7.2020-01-01.27.impc.zip"}
+		"/notices.xml": "?when=file_failed", "/api/v1/lineage": "?of=part&of=1", "/api/v1/why": "?path=add/C7.2020-01-01.27.impc.zip"}
 	// The story is no longer than the weeks of which these tell, so that they read all of it.
 	weeks := []string{"/own", "/own/weeks/{week}", "/own/feed.xml", "/own/{nothing...}"}
 	var out []string

@@ -104,7 +104,7 @@ func (a *API) Document() ([]byte, error) { return a.huma.OpenAPI().YAML() }
 
 // HandleFunc makes an operation one of the routes, for which it is called.
 func (a *API) HandleFunc(pattern string, handler func(http.ResponseWriter, *http.Request)) {
-	a.routes = append(a.routes, access.Route{Pattern: pattern, Least: a.least, Handler: conditional(a.texts(http.HandlerFunc(handler)))})
+	a.routes = append(a.routes, access.Route{Pattern: pattern, Least: a.least, Handler: conditional(a.texts(a.onlyNow(pattern, http.HandlerFunc(handler))))})
 }
 
 // ServeHTTP is what the library asks of a router, and not used: the server routes.

@@ -52,7 +52,8 @@ func (a *API) events() {
 		operation.Responses[strconv.Itoa(status)] = &huma.Response{Description: http.StatusText(status), Content: problem}
 	}
 	a.huma.OpenAPI().AddOperation(operation)
-	a.routes = append(a.routes, access.Route{Pattern: "GET " + base + "/events", Least: a.least, Handler: http.HandlerFunc(a.stream)})
+	pattern := "GET " + base + "/events"
+	a.routes = append(a.routes, access.Route{Pattern: pattern, Least: a.least, Handler: a.onlyNow(pattern, http.HandlerFunc(a.stream))})
 }
 
 // stream answers with events until the reader or the server is gone, or StreamTime over.

@@ -57,6 +57,11 @@ func whole(t *testing.T) Deps {
 		t.Fatal(err)
 	}
 	keeps(t, pool, asker, now)
+	if _, err := pool.Exec(t.Context(), `WITH s AS (INSERT INTO control.source (id, centre, server, protocol, url, max_sessions, poll_interval, state, revision, definition, ignored)
+			VALUES ('harwell', 'H', 'harwell:22', 'sftp', '', 1, '1 hour', 'available', 1, '{}', 3))
+		INSERT INTO control.ignored (source, ordinal, directory, name, reason, rule) VALUES ('harwell', 1, 'add', 'README', 'not_zip', ''), ('harwell', 2, 'edit', 'a.part', 'filtered', '- *.part')`); err != nil {
+		t.Fatal(err)
+	}
 	row := deadletter.Row{ID: letter, Stage: "validate", About: "add/a.zip", Exception: "panic", Centre: "H", State: deadletter.Open, Time: now()}
 	ran := &replay.Status{Replay: 3, From: "xsd", State: "done", RequestedAt: now(), ChangedAt: now()}
 	return Deps{Tracker: pool, Control: pool, Past: past.New(asof.Reader{History: history, Postgres: pool, Writer: asof.Tracked}), Orders: order.New(order.Deps{}), Log: slog.New(slog.DiscardHandler), Version: "1", Now: now, Beside: Beside{
@@ -130,6 +135,10 @@ func exchanges() []exchange {
 		{"/sources/{source}", "/sources/nowhere", 404, `"type":"/problems/unknown_source"`},
 		{"/sources/{source}/standing", "/sources/harwell/standing", 200, `"standing":{"b":1,"a":"<"}`},
 		{"/sources/{source}/standing", "/sources/nowhere/standing", 404, `"detail":"nowhere: there is no such source: tributary sources lists them"`},
+		{"/sources/{source}/ignored", "/sources/harwell/ignored?limit=1", 200, `{"total":3,"rows":[{"directory":"add","name":"README","reason":"not_zip"}],"next":1}`},
+		{"/sources/{source}/ignored", "/sources/harwell/ignored?after=1", 200, `{"total":3,"rows":[{"directory":"edit","name":"a.part","reason":"filtered","rule":"- *.part"}]}`},
+		{"/sources/{source}/ignored", "/sources/nowhere/ignored", 404, `"type":"/problems/unknown_source"`},
+		{"/sources/{source}/ignored", "/sources/harwell/ignored?after=-1", 422, `"location":"query.after"`},
 		{"/sources/{source}/polls", "/sources/harwell/polls?limit=1", 200, `"rows":[`},
 		{"/sources/{source}/polls", "/sources/harwell/polls?before=0000-01-01T00:00:00Z", 400, `"type":"/problems/bad_filter"`},
 		{"/sessions", "/sessions", 200, `"number":1`},
@@ -173,6 +182,13 @@ func exchanges() []exchange {
 		{"/questions/{number}/rename", `/questions/1/rename {"name":"what failed"}`, 200, `"name":"what failed"`},
 		{"/questions/{number}/delete", "/questions/4/delete {}", 200, `"name":"one"`},
 		{"/questions/{number}/delete", "/questions/4/delete {}", 404, `"type":"/problems/no_such_question"`},
+		{"/dead-letters", "/dead-letters?as_of=" + then, 200, `[]`},
+		{"/findings", "/findings?as_of=" + then, 200, `[]`},
+		{"/findings/{centre}/{check}", "/findings/H/specimen_unknown?as_of=" + then, 200, `"rows":[]`},
+		{"/replays", "/replays?as_of=" + then, 200, `[]`},
+		{"/replays/{replay}", "/replays/3?as_of=" + then, 404, `"type":"/problems/no_such_replay"`},
+		{"/recipes/{recipe}", "/recipes/rejected?as_of=" + then, 200, `"columns":[`},
+		{"/recipes/{recipe}", "/recipes/rejected?as_of=2026-11-20", 404, `"type":"/problems/before_history"`},
 		{"/lineage", "/lineage?of=3/1", 404, `"type":"/problems/no_such_row"`},
 		{"/lineage", "/lineage?of=nothing&of=a", 400, "is not a table of records"},
 		{"/lineage", "/lineage?of=specimen", 400, `"type":"/problems/bad_filter"`},

@@ -40,15 +40,17 @@ func (a *API) files() {
 		return stories[0], err
 	})
 	type document struct {
+		Momentary
 		Action string `path:"action" enum:"add,edit,delete" doc:"the action of the file's directory"`
 		Name   string `path:"name" maxLength:"1024" doc:"the file's name"`
 		Entry  string `query:"entry" required:"true" maxLength:"1024" doc:"the document's name in the file"`
 	}
-	get(a, "/files/{action}/{name}/document", "getDocument", "One document of a file, with its errors", func(ctx context.Context, in *document) (report.DocumentFacts, error) {
-		d, _, err := report.DocumentOf(ctx, a.deps.Tracker, in.Action, in.Name, in.Entry)
+	getAt(a, "/files/{action}/{name}/document", "getDocument", "One document of a file, with its errors", func(in *document) asof.Scope { return asof.Scope{Name: in.Name} }, func(ctx context.Context, t tracked, in *document) (report.DocumentFacts, error) {
+		d, _, err := report.DocumentOf(ctx, t.Querier, in.Action, in.Name, in.Entry)
 		if errors.Is(err, report.ErrNotFound) {
 			err = notFound("document", "The file shows no such document.")
 		}
+		d.AsOf = t.at
 		return d, err
 	})
 }

@@ -5,7 +5,10 @@ import (
 	"errors"
 	"net/http"
 
+	"tributary/queries/asof"
 	"tributary/queries/finding"
+	"tributary/queries/report"
+	"tributary/schemas"
 )
 
 // Check is how many findings of a check are open for a centre, and what it finds.
@@ -14,26 +17,27 @@ type Check struct {
 	Meaning string `json:"meaning" doc:"what the check finds; empty where nobody here knows"`
 }
 
+// findingsThen is what is said of findings as of a moment.
+const findingsThen = "; of a moment the documents that had failed for them, each by what was found first, since events tell of no others"
+
 // findings registers what is asked about the findings of data checks.
 func (a *API) findings() {
-	get(a, "/findings", "countFindings", "How many findings of data checks are open, by check and centre, the gravest first", func(ctx context.Context, _ *nothing) ([]Check, error) {
-		if a.deps.Warehouse == nil {
-			return nil, notHere()
-		}
-		counts, err := finding.Counts(ctx, a.deps.Warehouse)
+	getAt(a, "/findings", "countFindings", "How many findings of data checks are open, by check and centre, the gravest first"+findingsThen, func(*Momentary) asof.Scope {
+		return asof.Scope{Failed: string(schemas.Data)}
+	}, func(ctx context.Context, t tracked, _ *Momentary) ([]Check, error) {
+		counts, err := a.countFindings(ctx, t)
 		out := make([]Check, len(counts))
 		for i, c := range counts {
 			out[i] = Check{Count: c, Meaning: a.meaning(c.Check)}
 		}
 		return out, err
 	})
-	type of struct {
-		Centre string `path:"centre" maxLength:"200" doc:"the centre whose data it is"`
-		Check  string `path:"check" maxLength:"200" doc:"the check's name"`
-		After  string `query:"after" maxLength:"100" doc:"next of the part before"`
-		Limit  int    `query:"limit" default:"100" minimum:"1" maximum:"1000" doc:"how many rows at most"`
-	}
-	get(a, "/findings/{centre}/{check}", "listFindings", "Open findings of a check in data of a centre, in the order of their documents", func(ctx context.Context, in *of) (part[finding.Finding], error) {
+	getAt(a, "/findings/{centre}/{check}", "listFindings", "Open findings of a check in data of a centre, in the order of their documents"+findingsThen, func(in *found) asof.Scope {
+		return asof.Scope{Failed: string(schemas.Data), Centre: in.Centre}
+	}, func(ctx context.Context, t tracked, in *found) (part[finding.Finding], error) {
+		if t.at != nil {
+			return findingsAt(ctx, t, in)
+		}
 		if a.deps.Warehouse == nil {
 			return part[finding.Finding]{}, notHere()
 		}
@@ -44,6 +48,40 @@ func (a *API) findings() {
 		}
 		return parted(rows, in.Limit, func(f finding.Finding) string { return f.Key }), err
 	})
+}
+
+// found are the findings that are listed.
+type found struct {
+	Momentary
+	Centre string `path:"centre" maxLength:"200" doc:"the centre whose data it is"`
+	Check  string `path:"check" maxLength:"200" doc:"the check's name"`
+	After  string `query:"after" maxLength:"20480" doc:"next of the part before"`
+	Limit  int    `query:"limit" default:"100" minimum:"1" maximum:"1000" doc:"how many rows at most"`
+}
+
+func (a *API) countFindings(ctx context.Context, t tracked) ([]finding.Count, error) {
+	switch {
+	case t.at != nil:
+		return finding.CountsThen(ctx, t.Querier)
+	case a.deps.Warehouse == nil:
+		return nil, notHere()
+	}
+	return finding.Counts(ctx, a.deps.Warehouse)
+}
+
+// findingsAt lists the documents that had failed for what a check found, in the order of
+// their files. Their list goes on as that of documents does.
+func findingsAt(ctx context.Context, t tracked, in *found) (part[finding.Finding], error) {
+	p, err := report.DocumentPage(ctx, t.Querier, report.Filter{Phase: string(schemas.Data), Status: string(schemas.Failed), Exception: in.Check, Centre: in.Centre, Sort: "name", After: in.After, Limit: in.Limit})
+	out := part[finding.Finding]{Rows: []finding.Finding{}, Next: p.Next}
+	for _, d := range p.Rows {
+		f := finding.Finding{Check: in.Check, Level: "error", Centre: in.Centre, File: d.File, Action: d.Action, Document: d.Document}
+		if len(d.Errors) > 0 {
+			f.Line, f.Column, f.Message = known(d.Errors[0].Line), known(d.Errors[0].Column), known(d.Errors[0].Message)
+		}
+		out.Rows = append(out.Rows, f)
+	}
+	return out, err
 }
 
 func (a *API) meaning(check string) string {

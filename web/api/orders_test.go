@@ -105,6 +105,7 @@ func TestOrders(t *testing.T) {
 		{"ann", "/files/add/a.zip/hold", "", `{"priority": 3}`, 400, "/problems/bad_order"},
 		{"ann", "/centres/H/revoke-link", "", `{"link": 7}`, 409, "there is no link"},
 		{"ann", "/centres/H/revoke-link", "", `{}`, 400, "Number of the link must be given"},
+		{"ann", "/files/add/a.zip/retry", "", `{}`, 409, "it is held"},
 		{"ann", "/files/add/a.zip/priority", "3", `{"priority": 10}`, 422, "validation failed"},
 		{"ann", "/files/add/a.zip/priority", "3", `{"priority": 9}`, 409, "it is held"},
 		{"ann", "/documents/add/a.zip/" + strings.Repeat("a", 64) + "/d%2Fa.xml/accept", "", `{}`, 503, "/problems/not_here"}, // no tracker is at hand

@@ -22,7 +22,7 @@ func operations() map[string][]string {
 		"GET /documents":                    {"/documents"},
 		"GET /quality":                      {"/documents"},
 		"GET /sources":                      {"/sources"},
-		"GET /sources/{id}":                 {"/sources/{source}", "/sources/{source}/polls", "/sources/{source}/errors", "/sources/{source}/revisions"},
+		"GET /sources/{id}":                 {"/sources/{source}", "/sources/{source}/polls", "/sources/{source}/errors", "/sources/{source}/revisions", "/sources/{source}/ignored"},
 		"GET /centres":                      {"/centres"},
 		"GET /centres/{name}":               {"/centres/{centre}"},
 		"GET /centres/{id}/link":            {"/centres/{id}/links"}, // a form, and what the centre's page lists
@@ -44,22 +44,23 @@ func operations() map[string][]string {
 		"GET /files/{action}/{name}/documents/{entry...}": {"/files/{action}/{name}/document"},
 		"GET /files/{action}/{name}/original":             nil, // a program has the bytes there, with its token
 		"GET /files/{action}/{name}/original/{entry...}":  nil,
-		"GET /diff":                         {"/diff"},
-		"GET /tail":                         {"/recipes/{recipe}"}, // latest
-		"GET /lineage":                      {"/files/{action}/{name}/lineage"},
-		"GET /lineage/{position}/{ordinal}": {"/lineage/{position}/{ordinal}"},
-		"GET /replays/new":                  nil, // a form
-		"GET /new/source":                   nil,
-		"POST /new/source":                  {"/sources", "/sources/{id}/check"},
-		"GET /new/centre":                   nil,
-		"POST /new/centre":                  {"/centres"},
-		"GET /sources/{id}/edit":            nil,
-		"POST /sources/{id}/edit":           {"/sources/{id}/edit", "/sources/{id}/check", "/sources/{id}/test-filter"},
-		"GET /centres/{id}/edit":            nil,
-		"POST /centres/{id}/edit":           {"/centres/{id}/edit"},
-		"POST /replays/new":                 {"/replays"},
-		"POST /theme":                       nil, // how pages look
-		"GET /":                             nil, // what is no page
+		"GET /notices.xml":                                nil, // a program has the feed there, with its token
+		"GET /diff":                                       {"/diff"},
+		"GET /tail":                                       {"/recipes/{recipe}"}, // latest
+		"GET /lineage":                                    {"/files/{action}/{name}/lineage"},
+		"GET /lineage/{position}/{ordinal}":               {"/lineage/{position}/{ordinal}"},
+		"GET /replays/new":                                nil, // a form
+		"GET /new/source":                                 nil,
+		"POST /new/source":                                {"/sources", "/sources/{id}/check"},
+		"GET /new/centre":                                 nil,
+		"POST /new/centre":                                {"/centres"},
+		"GET /sources/{id}/edit":                          nil,
+		"POST /sources/{id}/edit":                         {"/sources/{id}/edit", "/sources/{id}/check", "/sources/{id}/test-filter"},
+		"GET /centres/{id}/edit":                          nil,
+		"POST /centres/{id}/edit":                         {"/centres/{id}/edit"},
+		"POST /replays/new":                               {"/replays"},
+		"POST /theme":                                     nil, // how pages look
+		"GET /":                                           nil, // what is no page
 	}
 }
 

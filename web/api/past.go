@@ -2,7 +2,10 @@ package api
 
 import (
 	"context"
+	"net/http"
 	"net/url"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -11,6 +14,9 @@ import (
 	"tributary/queries/asof"
 	"tributary/web/past"
 )
+
+// asOf is the parameter that gives a moment.
+const asOf = "as_of"
 
 // Momentary is asked as of a moment, unless it gives none. It is exported so that the
 // library finds it within other structs.
@@ -37,27 +43,43 @@ func getAt[In any, Asked interface {
 	*In
 	moment() string
 }, Out any](a *API, path, id, summary string, scope func(in *In) asof.Scope, read func(ctx context.Context, t tracked, in *In) (Out, error)) {
+	getEver[In, Asked](a, path, id, summary, func(ctx context.Context, in *In) (Out, error) {
+		return read(ctx, tracked{a.deps.Tracker, a.deps.Now(), nil}, in)
+	}, func(ctx context.Context, at time.Time, in *In) (out Out, f asof.Filled, err error) {
+		err = a.deps.Past.At(ctx, at, scope(in), func(q pg.Querier, filled asof.Filled) error {
+			f = filled
+			out, err = read(ctx, tracked{q, at, &at}, in)
+			return err
+		})
+		return out, f, err
+	})
+}
+
+// getEver registers an operation that reads what is now, or what was at the moment that
+// is asked for, and then says how far the history goes.
+func getEver[In any, Asked interface {
+	*In
+	moment() string
+}, Out any](a *API, path, id, summary string, now func(ctx context.Context, in *In) (Out, error), then func(ctx context.Context, at time.Time, in *In) (Out, asof.Filled, error)) {
 	type answer struct {
 		History string `header:"Tributary-History" doc:"of a moment: how far the history goes, for people"`
 		Body    Out
 	}
 	huma.Register(a.huma, reading(path, id, summary), func(ctx context.Context, in *In) (*answer, error) {
-		given, now, out := Asked(in).moment(), a.deps.Now(), &answer{}
+		given, out := Asked(in).moment(), &answer{}
 		var err error
 		if given == "" {
 			ctx, cancel := context.WithTimeout(ctx, timeout)
 			defer cancel()
-			out.Body, err = read(ctx, tracked{a.deps.Tracker, now, nil}, in)
+			out.Body, err = now(ctx, in)
 		} else {
 			ctx, cancel := context.WithTimeout(ctx, past.Timeout)
 			defer cancel()
 			var at time.Time
-			if at, err = past.Moment("as_of", given, now); err == nil {
-				err = a.deps.Past.At(ctx, at, scope(in), func(q pg.Querier, f asof.Filled) error {
-					out.History = f.Said(at)
-					out.Body, err = read(ctx, tracked{q, at, &at}, in)
-					return err
-				})
+			if at, err = past.Moment(asOf, given, a.deps.Now()); err == nil {
+				var f asof.Filled
+				out.Body, f, err = then(ctx, at, in)
+				out.History = f.Said(at)
 			}
 		}
 		if err != nil {
@@ -65,6 +87,25 @@ func getAt[In any, Asked interface {
 		}
 		return out, nil
 	})
+}
+
+// onlyNow has an operation that knows no moment refuse one by the name that pages have
+// for it.
+func (a *API) onlyNow(pattern string, next http.Handler) http.Handler {
+	method, path, _ := strings.Cut(pattern, " ")
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Has(asOf) && !a.knowsMoments(method, path) {
+			a.refuse(w, past.NoPast("This"))
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func (a *API) knowsMoments(method, path string) bool {
+	item := a.huma.OpenAPI().Paths[path]
+	return method == http.MethodGet && item != nil && item.Get != nil &&
+		slices.ContainsFunc(item.Get.Parameters, func(p *huma.Param) bool { return p.Name == asOf })
 }
 
 // moments are what is compared. Package past reads it, as it does for the page: here it

@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"tributary/queries/asof"
 	"tributary/queries/report"
 	"tributary/sql/history/recipes"
+	"tributary/web/past"
 	"tributary/web/question"
 )
 
@@ -42,6 +45,7 @@ type RecipeColumn struct {
 // asked is a recipe, and what is given for parameters. Package recipe reads them, as it
 // does for pages: here they are only described. Each recipe has some of them.
 type asked struct {
+	Momentary
 	Recipe string `path:"recipe" maxLength:"100" doc:"its name"`
 	Since  string `query:"since" doc:"RFC 3339, a date, or how long ago, such as 7d"`
 	Until  string `query:"until" doc:"written as since"`
@@ -60,6 +64,7 @@ type asked struct {
 func (q *asked) Resolve(ctx huma.Context) []error {
 	address := ctx.URL()
 	q.query = address.Query()
+	q.query.Del(asOf) // which no recipe has
 	return nil
 }
 
@@ -75,21 +80,15 @@ func (a *API) questions() {
 		}
 		return out, nil
 	})
-	get(a, "/recipes/{recipe}", "askRecipe", "The answer to a question about the history, its first 500 rows", func(ctx context.Context, in *asked) (report.Answer, error) {
-		if a.deps.Asker == nil {
-			return report.Answer{}, notHere()
-		}
-		r, err := a.deps.Asker.Find(in.Recipe)
+	getEver(a, "/recipes/{recipe}", "askRecipe", "The answer to a question about the history, its first 500 rows; of a moment, of what was told up to then", func(ctx context.Context, in *asked) (report.Answer, error) {
+		return a.recipe(ctx, in, in.query)
+	}, func(ctx context.Context, at time.Time, in *asked) (report.Answer, asof.Filled, error) {
+		f, err := a.deps.Past.Filled(ctx, at)
 		if err != nil {
-			return report.Answer{}, notFound("recipe", fmt.Sprintf("There is no recipe %q.", in.Recipe))
+			return report.Answer{}, f, err
 		}
-		for name := range in.query {
-			if _, has := r.Parameter(name); !has {
-				return report.Answer{}, &refusal{"bad_parameter", http.StatusBadRequest, fmt.Sprintf("%s has no parameter %s.", r.Name, name)}
-			}
-		}
-		answer, err := a.deps.Asker.Recipe(ctx, r, in.query)
-		return answer, refused("bad_parameter", err)
+		answer, err := a.recipe(ctx, in, past.UpTo(in.query, at))
+		return answer, f, err
 	})
 	type statement struct {
 		Body struct {
@@ -104,6 +103,24 @@ func (a *API) questions() {
 		answer, err := a.deps.Asker.Statement(ctx, in.Body.Store, in.Body.Statement)
 		return answer, refused("bad_statement", err)
 	})
+}
+
+// recipe answers a recipe, with what is given for its parameters.
+func (a *API) recipe(ctx context.Context, in *asked, given url.Values) (report.Answer, error) {
+	if a.deps.Asker == nil {
+		return report.Answer{}, notHere()
+	}
+	r, err := a.deps.Asker.Find(in.Recipe)
+	if err != nil {
+		return report.Answer{}, notFound("recipe", fmt.Sprintf("There is no recipe %q.", in.Recipe))
+	}
+	for name := range in.query {
+		if _, has := r.Parameter(name); !has {
+			return report.Answer{}, &refusal{"bad_parameter", http.StatusBadRequest, fmt.Sprintf("%s has no parameter %s.", r.Name, name)}
+		}
+	}
+	answer, err := a.deps.Asker.Recipe(ctx, r, given)
+	return answer, refused("bad_parameter", err)
 }
 
 // refused names what was wrong with a question.

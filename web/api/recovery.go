@@ -28,9 +28,13 @@ type LetterStory struct {
 func (a *API) recovery() {
 	a.letters()
 	type list struct {
+		Momentary
 		Limit int `query:"limit" default:"100" minimum:"1" maximum:"1000" doc:"how many at most"`
 	}
-	get(a, "/replays", "listReplays", "Replays and how far each is, the newest first", func(ctx context.Context, in *list) ([]*replay.Status, error) {
+	getAt(a, "/replays", "listReplays", "Replays and how far each is, the newest first", func(*list) asof.Scope { return asof.Scope{Replays: true} }, func(ctx context.Context, t tracked, in *list) ([]*replay.Status, error) {
+		if t.at != nil {
+			return replaysThen(ctx, t, "", in.Limit)
+		}
 		if a.deps.Replays == nil {
 			return nil, notHere()
 		}
@@ -41,14 +45,25 @@ func (a *API) recovery() {
 		return all, err
 	})
 	type one struct {
+		Momentary
 		Replay string `path:"replay" maxLength:"200" doc:"its number, its run's id or its shadow's name"`
 	}
-	get(a, "/replays/{replay}", "getReplay", "One replay, and how its files ended", func(ctx context.Context, in *one) (*replay.Status, error) {
-		if a.deps.Replay == nil {
-			return nil, notHere()
-		}
+	getAt(a, "/replays/{replay}", "getReplay", "One replay, and how its files ended", func(*one) asof.Scope { return asof.Scope{Replays: true} }, func(ctx context.Context, t tracked, in *one) (*replay.Status, error) {
 		if !clean(in.Replay) {
 			return nil, notFound("replay", "There is no such replay.")
+		}
+		if t.at != nil {
+			all, err := replaysThen(ctx, t, in.Replay, 1)
+			if err == nil && len(all) == 0 {
+				return nil, notFound("replay", "There was no such replay.")
+			}
+			if err != nil {
+				return nil, err
+			}
+			return all[0], nil
+		}
+		if a.deps.Replay == nil {
+			return nil, notHere()
 		}
 		r, err := a.deps.Replay(ctx, in.Replay)
 		if errors.Is(err, control.ErrNoReplay) {
@@ -83,13 +98,22 @@ func (a *API) recovery() {
 
 func (a *API) letters() {
 	type list struct {
+		Momentary
 		Where []string `query:"where,explode" maxItems:"20" doc:"a condition as key=value, as of tributary dlq list; given again, all must hold"`
 		Topic string   `query:"topic" maxLength:"200" doc:"only those of records of this topic"`
 		Group string   `query:"group" maxLength:"200" doc:"only those given up by this stage or group"`
 		All   bool     `query:"all" doc:"those that were dropped, too"`
 		Limit int      `query:"limit" default:"100" minimum:"1" maximum:"10000" doc:"how many at most"`
 	}
-	get(a, "/dead-letters", "listDeadLetters", "What stages could not work on and gave up, the newest first", func(ctx context.Context, in *list) ([]deadletter.Row, error) {
+	getAt(a, "/dead-letters", "listDeadLetters", "What stages could not work on and gave up, the newest first; of a moment the files that stood quarantined, without ids, since events tell of no other letters", func(*list) asof.Scope {
+		return asof.Scope{Exception: quarantined}
+	}, func(ctx context.Context, t tracked, in *list) ([]deadletter.Row, error) {
+		if t.at != nil {
+			if len(in.Where) > 0 || in.Topic != "" || in.Group != "" {
+				return nil, &refusal{"bad_filter", http.StatusBadRequest, "Of a moment dead letters can't be narrowed: events tell which files stood quarantined, and no more."}
+			}
+			return lettersThen(ctx, t, in.Limit, in.All)
+		}
 		if a.deps.Letters == nil {
 			return nil, notHere()
 		}

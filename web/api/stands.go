@@ -12,6 +12,7 @@ import (
 	"tributary/queries/asof"
 	"tributary/queries/expect"
 	"tributary/queries/report"
+	"tributary/sql/control"
 )
 
 // pendingTold is how many files that wait a centre is told with.
@@ -31,6 +32,13 @@ type SourceStory struct {
 	Suspended  *report.Suspended   `json:"suspended,omitempty" doc:"absent where it is not"`
 	Definition string              `json:"definition" doc:"JSON with the keys of the configuration; empty where nobody told"`
 	Expected   *expect.Expectation `json:"expected,omitempty"`
+}
+
+// Ignored is what a source shows and nobody takes up.
+type Ignored struct {
+	Total int64             `json:"total" doc:"also those of which the names are not kept (poll.max_ignored)"`
+	Rows  []control.Ignored `json:"rows" doc:"as the server listed them"`
+	Next  int               `json:"next,omitempty" doc:"the after of the next part; absent: no other name is kept"`
 }
 
 // Standing is how a source stands in control.
@@ -103,6 +111,28 @@ func (a *API) source() {
 			err = &refusal{"unknown_source", http.StatusNotFound, err.Error()}
 		}
 		return s, err
+	})
+	type ignored struct {
+		Source string `path:"source" maxLength:"200" doc:"the source's id"`
+		After  int    `query:"after" minimum:"0" maximum:"1000000000" doc:"the next of the part before"`
+		Limit  int    `query:"limit" default:"100" minimum:"1" maximum:"1000" doc:"how many rows at most"`
+	}
+	get(a, "/sources/{source}/ignored", "listSourceIgnored", "What the last complete listing of a source showed and nobody takes up, and why", func(ctx context.Context, in *ignored) (Ignored, error) {
+		if a.deps.Control == nil {
+			return Ignored{}, notHere()
+		}
+		if err := report.Known(ctx, a.deps.Tracker, "", in.Source); err != nil {
+			return Ignored{}, err
+		}
+		total, rows, err := control.IgnoredOf(ctx, a.deps.Control, in.Source, in.After, in.Limit+1)
+		out := Ignored{Total: total, Rows: rows}
+		if out.Rows == nil {
+			out.Rows = []control.Ignored{}
+		}
+		if len(rows) > in.Limit {
+			out.Rows, out.Next = rows[:in.Limit], in.After+in.Limit
+		}
+		return out, err
 	})
 	type polls struct {
 		Momentary

@@ -155,8 +155,9 @@ func (c *Client) get(ctx context.Context, path string, query url.Values, into an
 	return c.read(ctx, a, into)
 }
 
-// send gives an order, once also where it has to be sent twice since no answer came.
-func (c *Client) send(ctx context.Context, path string, order, into any) error {
+// send gives an order, once also where it has to be sent twice since no answer came. Other
+// header fields are given as names and values.
+func (c *Client) send(ctx context.Context, path string, order, into any, header ...string) error {
 	body, err := json.Marshal(order)
 	if err != nil {
 		return fmt.Errorf("ask %s: %w", c.server, err)
@@ -171,6 +172,9 @@ func (c *Client) send(ctx context.Context, path string, order, into any) error {
 		}
 		r.Header.Set("Content-Type", "application/json")
 		r.Header.Set("Idempotency-Key", key)
+		for i := 0; i+1 < len(header); i += 2 {
+			r.Header.Set(header[i], header[i+1])
+		}
 		a, err := c.do(&long, r)
 		if err == nil {
 			return c.read(ctx, a, into)

@@ -36,19 +36,3 @@ func (c *Client) CompareShadow(ctx context.Context, name string) (*shadow.Counte
 func (c *Client) RequestReplay(ctx context.Context, w order.Wanted, reason string, dry bool) (r replay.Requested, err error) {
 	return r, c.send(ctx, "/replays", map[string]any{"from": w.From, "where": w.Where, "since": w.Since, "until": w.Until, "shadow": w.Shadow, "reason": reason, "dry_run": dry}, &r)
 }
-
-// OrderReplay gives an order about a replay: stop, resume or promote.
-func (c *Client) OrderReplay(ctx context.Context, name, verb, reason string) (out order.Outcome, err error) {
-	return out, c.send(ctx, "/replays/"+url.PathEscape(name)+"/"+verb, map[string]any{"reason": reason}, &out)
-}
-
-// OrderSource gives an order about a source that needs nothing but a reason, by the name
-// that package order has for it; seen, where it is not empty, is Asked.Seen there. One that
-// is refused is an Error with the name order_refused, or definition_changed.
-func (c *Client) OrderSource(ctx context.Context, id, name, reason, seen string) (out order.Outcome, err error) {
-	asked := map[string]any{"reason": reason}
-	if seen != "" {
-		asked["seen"] = seen // which older servers don't know
-	}
-	return out, c.send(ctx, "/sources/"+url.PathEscape(id)+"/"+name, asked, &out)
-}

@@ -13,6 +13,7 @@ import (
 	"tributary/queries/report"
 	"tributary/queries/why"
 	"tributary/recovery/deadletter"
+	"tributary/sql/control"
 )
 
 // SourceErrors is report.SourceErrorList; of all sources it is asked source by source.
@@ -21,6 +22,25 @@ func (c *Client) SourceErrors(ctx context.Context, source string, each func(repo
 		return rows(ctx, c, "/sources/"+url.PathEscape(source)+"/errors", nil, each)
 	}
 	return c.Sources(ctx, func(s report.Source) error { return c.SourceErrors(ctx, s.Source, each) })
+}
+
+// Ignored is control.IgnoredOf of all that is kept.
+func (c *Client) Ignored(ctx context.Context, source string) (total int64, kept []control.Ignored, err error) {
+	for after := 0; ; {
+		var part struct {
+			Total int64
+			Rows  []control.Ignored
+			Next  int
+		}
+		if err := c.get(ctx, "/sources/"+url.PathEscape(source)+"/ignored", url.Values{"limit": {"1000"}, "after": {strconv.Itoa(after)}}, &part); err != nil {
+			return 0, nil, err
+		}
+		total, kept = part.Total, append(kept, part.Rows...)
+		if part.Next <= after {
+			return total, kept, nil
+		}
+		after = part.Next
+	}
 }
 
 // Letter is the story of a dead letter: for programs, and for people.

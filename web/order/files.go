@@ -35,6 +35,10 @@ func files(d Deps) Table {
 			give: one(byhand.Orders.Cancel),
 		},
 		{
+			Name: "retry", Verb: "Try again", About: "A file that failed and is tried again later, or that waits for its next attempt, is fetched at once. What was fetched is processed anew by a replay.",
+			give: one(byhand.Orders.Retry),
+		},
+		{
 			Name: "priority", Verb: "Give a priority to", About: "The file is fetched before all files of its source with a lower priority, and its source's turn at the server comes by it. It has the priority until it is fetched, or has ended for good.",
 			Value: &Value{Label: "Priority", Hint: "from 0 to " + strconv.Itoa(control.MostPriority) + ", which comes first", Must: true, Any: "0"},
 			give: func(ctx context.Context, a Asked) (Outcome, error) {

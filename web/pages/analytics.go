@@ -103,7 +103,7 @@ func (s *Site) draw(ctx context.Context, r *http.Request) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		query = upTo(query, at)
+		query = past.UpTo(query, at)
 	}
 	answer := &bounded{most: maxDrawn}
 	if err := s.asker.History(ctx, which, query, func(store report.ClickHouse) error {

@@ -173,7 +173,7 @@ func TestOffers(t *testing.T) {
 		want         string
 	}{
 		{order.Files, "", access.Reader, ""},
-		{order.Files, "", access.Wrangler, "hold release cancel priority"},
+		{order.Files, "", access.Wrangler, "hold release cancel retry priority"},
 		{order.Documents, "awaiting", access.Reader, ""},
 		{order.Documents, "awaiting", access.Wrangler, "accept question hold"},
 		{order.Documents, "held", access.Wrangler, "accept question"},

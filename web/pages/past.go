@@ -95,29 +95,12 @@ func absolute(r *http.Request, at time.Time) {
 	r.URL.RawQuery = query.Encode()
 }
 
-// upToThen is upTo of the moment that is shown; of now it is the query as it is.
+// upToThen is past.UpTo of the moment that is shown; of now it is the query as it is.
 func (s *Site) upToThen(query url.Values) url.Values {
 	if s.then == nil {
 		return query
 	}
-	return upTo(query, s.then.At)
-}
-
-// upTo is the query of a question about the history, as it is asked at a moment: nothing
-// counts that was told after it.
-func upTo(query url.Values, at time.Time) url.Values {
-	asked, end := maps.Clone(query), at.Add(time.Microsecond) // until ends before it, and the history counts in these
-	given := query.Get("until")
-	switch t, err := asof.ParseMoment(given, at); {
-	case given == "" || err == nil && t.After(end):
-		asked.Set("until", past.Text(end))
-	case err == nil:
-		asked.Set("until", past.Text(t))
-	}
-	if t, err := asof.ParseMoment(query.Get("since"), at); err == nil {
-		asked.Set("since", past.Text(t))
-	}
-	return asked
+	return past.UpTo(query, s.then.At)
 }
 
 // newThen is a moment, and what leads elsewhere from it, on a page about some files. Where

@@ -43,6 +43,7 @@ func (s *Site) Routes() []access.Route {
 		{Pattern: "GET /analytics/{recipe}", Least: access.Reader, Handler: s.recorded((*Site).recipe)},
 		{Pattern: "GET /analytics/{recipe}/chart.svg", Least: access.Reader, Handler: momentary{http.HandlerFunc(s.chart)}},
 		{Pattern: "GET /tail", Least: access.Reader, Handler: s.recorded((*Site).tail)},
+		{Pattern: "GET /notices.xml", Least: access.Reader, Handler: http.HandlerFunc(s.notices)},
 		{Pattern: "GET /lineage", Least: access.Reader, Handler: s.show(s.lineagePage)},
 		{Pattern: "GET /lineage/{position}/{ordinal}", Least: access.Reader, Handler: s.show(s.lineagePage)},
 		{Pattern: "GET /sql", Least: access.Reader, Handler: s.show(s.console)},

@@ -39,6 +39,7 @@ type source struct {
 	Defined   string                  // as the configuration has it
 	Known     *report.Reputation      // by what it is chosen of several hostings; nil: it is not known here
 	Pace      *report.Throttled       // how fast it may be asked now; nil: nothing bounds that, or it is not known here
+	Ignored   *ignored                // nil: it shows nothing that nobody takes up, or that is not known here
 	Done      *doneWith               // nil: nothing is done there with what is inserted
 }
 
@@ -59,7 +60,7 @@ func (s *Site) source(ctx context.Context, r *http.Request) (page, error) {
 	if !before.IsZero() {
 		d.Before = &before
 	}
-	if err := s.fill(ctx, id, &d); err != nil {
+	if err := s.fill(ctx, id, r.URL.Query().Get("ignored"), &d); err != nil {
 		return page{}, err
 	}
 	for _, p := range d.Polls {
@@ -73,7 +74,7 @@ func (s *Site) source(ctx context.Context, r *http.Request) (page, error) {
 }
 
 // fill reads what is known of the source beside its polls.
-func (s *Site) fill(ctx context.Context, id string, d *source) error {
+func (s *Site) fill(ctx context.Context, id, behind string, d *source) error {
 	x, rests, err := report.FindSource(ctx, s.Tracker, id)
 	if err != nil {
 		return err
@@ -108,6 +109,9 @@ func (s *Site) fill(ctx context.Context, id string, d *source) error {
 	}
 	if s.Control != nil && s.then == nil {
 		if err := s.known(ctx, id, d); err != nil {
+			return err
+		}
+		if d.Ignored, err = s.ignored(ctx, id, behind); err != nil {
 			return err
 		}
 	}

@@ -90,6 +90,23 @@ func TestWhatASourceIsKnownFor(t *testing.T) {
 	answers(t, server, "/sources/harwell", http.StatusOK, "Among hostings", "preference 7; 75% of the fetches of late brought the right bytes, 25% corrupt ones, at 2.0 kB/s")
 }
 
+// What a source shows and nobody takes up is listed with why, page by page.
+func TestWhatASourceShowsInVain(t *testing.T) {
+	p := plantest.New(t)
+	p.Exec(`INSERT INTO control.source (id, centre, server, protocol, url, max_sessions, poll_interval, state, revision, definition, ignored)
+		VALUES ('harwell', 'H', 'harwell:22', 'sftp', '', 1, '1 hour', 'available', 1, '{}', 1060)`)
+	p.Exec(`INSERT INTO control.ignored (source, ordinal, directory, name, reason, rule)
+		SELECT 'harwell', n, 'add', CASE n WHEN 1 THEN $1 ELSE 'n' || n || '.part' END, CASE n WHEN 1 THEN 'directory' WHEN 2 THEN 'filtered' ELSE 'not_zip' END, CASE n WHEN 2 THEN '- *.part' ELSE '' END FROM generate_series(1, 60) n`,
+		"<script>alert(1)</script>\u202e")
+	server := busy(t, func(s *pages.Site) { s.Control = p.Pool })
+	says(t, server, "/sources/harwell", http.StatusOK, "Shown, and not taken up", "1,060 in its last complete listing", "add/&lt;script&gt;alert(1)&lt;/script&gt;", "!\u202e", "it is a directory",
+		"a filter of the source excludes it: - *.part", "add/n50.part", "!add/n51.part", `href="/t/sources/harwell?ignored=50#ignored">The next ones`)
+	says(t, server, "/sources/harwell?ignored=50", http.StatusOK, "behind the first 50", "!add/n50.part", "add/n51.part", "its name does not end in .zip", "The first ones", "!The next ones")
+	says(t, server, "/sources/harwell?ignored=99", http.StatusOK, "No other name is kept.")
+	says(t, server, "/sources/jax", http.StatusOK, "!Shown, and not taken up")
+	answers(t, server, "/sources/harwell?ignored=-1", http.StatusBadRequest, "")
+}
+
 // How fast a source may be asked, why, and until when not at all.
 func TestHowFastASourceMayBeAsked(t *testing.T) {
 	p := plantest.New(t)

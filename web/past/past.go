@@ -7,7 +7,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -89,6 +91,23 @@ func Moment(name, text string, now time.Time) (time.Time, error) {
 // Text is a moment as it can be given again.
 func Text(at time.Time) string { return at.UTC().Format(time.RFC3339Nano) }
 
+// UpTo is the query of a question about the history, as it is asked at a moment: nothing
+// counts that was told after it.
+func UpTo(query url.Values, at time.Time) url.Values {
+	asked, end := maps.Clone(query), at.Add(time.Microsecond) // until ends before it, and the history counts in these
+	given := query.Get("until")
+	switch t, err := asof.ParseMoment(given, at); {
+	case given == "" || err == nil && t.After(end):
+		asked.Set("until", Text(end))
+	case err == nil:
+		asked.Set("until", Text(t))
+	}
+	if t, err := asof.ParseMoment(query.Get("since"), at); err == nil {
+		asked.Set("since", Text(t))
+	}
+	return asked
+}
+
 // Reader reads the past for some at a time. A nil one has no history.
 type Reader struct {
 	from asof.Reader
@@ -128,6 +147,15 @@ func (r *Reader) Filled(ctx context.Context, at time.Time) (f asof.Filled, err e
 		return began(f, at, "as_of")
 	})
 	return f, err
+}
+
+// Latest is asof.Reader.Latest, for some at a time.
+func (r *Reader) Latest(ctx context.Context, after time.Time, limit int, where string, args ...any) (out []asof.Told, err error) {
+	err = r.hold(ctx, func() error {
+		out, err = r.from.Latest(ctx, after, limit, where, args...)
+		return err
+	})
+	return out, err
 }
 
 // Diff has tell read what changed after one moment and up to another. Problems are as

@@ -9,7 +9,7 @@ import (
 
 // Moments is the busy story with a document that data checks found wrong ("finding"), a
 // file that was given up ("died", then "accepted"), what was decided about that
-// ("retried"), and a replay, number 7, that was "asked" for, of which a file "failed", and
+// ("dropped", then "retried"), and a replay, number 7, that was "asked" for, of which a file "failed", and
 // that was "stopped". It tells a moment just after each of these, as addresses have it.
 func Moments() (events []schemas.StatusChanged, after func(name string) string) {
 	events = Busy()
@@ -27,6 +27,8 @@ func Moments() (events []schemas.StatusChanged, after func(name string) string) 
 	tell("died", died)
 	died.Phase, died.Status, died.Exception, died.Outcome, died.Accepted = "", "", "", "", "quarantined"
 	tell("accepted", died)
+	tell("dropped", schemas.StatusChanged{Scope: schemas.Scope{Run: schemas.LiveRun}, FileRef: died.FileRef, Entity: schemas.EntityFile, Note: "dead_letter_dropped",
+		Attributes: map[string]string{"dead_letter": "download:0:3", "stage": "download", "by": "dan", "reason": "no use"}})
 	tell("retried", schemas.StatusChanged{Scope: schemas.Scope{Run: schemas.LiveRun}, FileRef: died.FileRef, Entity: schemas.EntityFile, Note: "dead_letter_retried",
 		Attributes: map[string]string{"dead_letter": "download:0:3", "stage": "download", "by": "ann", "reason": HostileText}})
 	run := schemas.ID("run", "moments")

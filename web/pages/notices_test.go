@@ -1,0 +1,89 @@
+package pages_test
+
+import (
+	"encoding/xml"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tributary/queries/report/reporttest"
+	"tributary/schemas"
+	"tributary/web/pages/pagestest"
+)
+
+// A feed has what its rule tells, the newest first, each with an id that stays, and with
+// the page of what it is about; texts of others do no harm.
+func TestNotices(t *testing.T) {
+	events, _ := reporttest.Moments()
+	events = append(events, schemas.StatusChanged{Scope: schemas.Scope{Run: schemas.LiveRun, Centre: "J", Source: "jax"}, FileRef: schemas.FileRef{File: schemas.FileID("add", reporttest.RunningZip), FileName: reporttest.RunningZip, Action: "add"},
+		Entity: schemas.EntityDownload, Attempt: 3, Phase: string(schemas.Unzip), Status: string(schemas.Failed), Exception: "corrupted_at_producer", Accepted: "corrupted_at_producer", Message: reporttest.HostileText})
+	server := served(t, pagestest.Remembering(t, reporttest.Told(t, events), reporttest.HistoryOf(t, events)))
+	var feed struct {
+		ID      string `xml:"id"`
+		Updated string `xml:"updated"`
+		Entries []struct {
+			ID      string `xml:"id"`
+			Title   string `xml:"title"`
+			Updated string `xml:"updated"`
+			Link    struct {
+				To string `xml:"href,attr"`
+			} `xml:"link"`
+		} `xml:"entry"`
+	}
+	read := func(rule string) []string {
+		t.Helper()
+		body := says(t, server, "/notices.xml?"+rule, http.StatusOK, "!<script", "!\u202e")
+		feed.Entries = nil
+		if err := xml.Unmarshal([]byte(body), &feed); err != nil {
+			t.Fatal(err)
+		}
+		titles := []string{}
+		for _, e := range feed.Entries {
+			titles = append(titles, e.Title+" "+e.Link.To)
+			if !strings.HasPrefix(e.ID, "urn:uuid:") || e.Updated > feed.Updated {
+				t.Errorf("%s: an entry %+v in a feed of %s", rule, e, feed.Updated)
+			}
+		}
+		return titles
+	}
+	document := "/documents/H.2026-11-20.1.specimen.impc.xml"
+	for rule, want := range map[string][]string{
+		"when=phase_reached&phase=overview": {"add/" + reporttest.InsertedZip + "/H.2026-11-20.1.specimen.impc.xml is through overview /t/files/add/" + reporttest.InsertedZip + document},
+		"when=file_failed":                  {"add/" + reporttest.RunningZip + " failed in unzip: corrupted_at_producer /t/files/add/" + reporttest.RunningZip},
+		"when=batch_closed":                 {"Batch 1 of H is closed: 3 documents /t/centres/H"},
+		"when=source_suspended":             {"The source jax of J is suspended /t/sources/jax"},
+		"when=centre_late":                  {},
+		"when=server_clock_skewed":          {},
+		"when=finding_opened":               {"add/" + reporttest.InvalidZip + ": specimen_unknown in its data /t/files/add/" + reporttest.InvalidZip + document},
+	} {
+		if d := cmp.Diff(want, read(rule)); d != "" {
+			t.Errorf("%s (-want +got):\n%s", rule, d)
+		}
+	}
+	read("when=finding_opened")
+	before := slices.Clone(feed.Entries)
+	if read("when=finding_opened"); cmp.Diff(before, feed.Entries) != "" {
+		t.Errorf("asked again it is %v, and was %v", feed.Entries, before)
+	}
+	if all := read("when=file_failed&centre=J&centre=none"); len(all) == 0 || slices.ContainsFunc(all, func(title string) bool { return !strings.Contains(title, reporttest.RunningZip) }) {
+		t.Errorf("of J failed: %v", all)
+	}
+	if all := read("when=file_failed&centre=j&exception=none"); len(all) > 0 {
+		t.Errorf("nothing is called so: %v", all)
+	}
+	for rule, why := range map[string]string{
+		"":                            "when: give one of phase_reached",
+		"when=all":                    "when: give one of",
+		"when=phase_reached":          "name the phase",
+		"when=phase_reached&phase=x":  "name the phase",
+		"when=file_failed&phase=xsd":  "it goes with when=phase_reached",
+		"when=file_failed&centre=%00": "no text",
+		"when=file_failed&as_of=1h":   "no_past",
+		"when=file_failed" + strings.Repeat("&source=a", 21): "at most 20",
+	} {
+		says(t, server, "/notices.xml?"+rule, http.StatusBadRequest, why)
+	}
+}
