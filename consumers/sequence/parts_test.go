@@ -107,6 +107,30 @@ func TestPartsFollowTheirSessions(t *testing.T) {
 	}
 }
 
+// What ends gathers for a while: sequence may look for batches far more often.
+func TestPartsGather(t *testing.T) {
+	b := early(t)
+	s := b.session()
+	one, two := b.extracted(s, "H", "add", "2026-02-01", 1, 1), b.extracted(s, "H", "add", "2026-02-02", 1, 1)
+	b.extracted(s, "H", "add", "2026-02-03", 1, 1)
+	look := func() {
+		t.Helper()
+		if more, err := b.turn(t.Context(), b.epoch); err != nil || more {
+			t.Fatalf("more: %t, %v", more, err)
+		}
+	}
+	b.read(one.specimen(1))
+	look()
+	b.says("1 add/"+one.name+"/H.2026-01-01.1.specimen.impc.xml", "2 withdrawal add/"+one.name+" of 1")
+	b.read(two.specimen(1))
+	b.now = b.now.Add(partsPause - 1)
+	look()
+	b.says()
+	b.now = b.now.Add(1)
+	look()
+	b.says("3 add/"+two.name+"/H.2026-01-01.1.specimen.impc.xml", "4 withdrawal add/"+two.name+" of 1")
+}
+
 // By default nothing of a batch is released before it is complete.
 func TestAWholeBatchHasNoParts(t *testing.T) {
 	b := newBench(t)

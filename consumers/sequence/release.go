@@ -67,11 +67,16 @@ func (s *Sequencer) turn(ctx context.Context, epoch int64) (more bool, err error
 		}
 		more = more || done
 	}
-	if is.Batches && s.deps.Early && !more { // what ends meanwhile is the next part, not before the next interval
+	if is.Batches && s.deps.Early && !more && !now.Before(s.nextParts) {
+		s.nextParts = now.Add(partsPause)
 		return false, s.releaseParts(ctx, epoch, now)
 	}
 	return more, nil
 }
+
+// partsPause is how long what has ended of a batch gathers for the next part, however
+// often sequence looks for batches: each part costs its transactions.
+const partsPause = time.Second
 
 // releaseBatches releases the batches that are complete.
 func (s *Sequencer) releaseBatches(ctx context.Context, epoch int64, limits control.Limits, now time.Time) (released bool, err error) {

@@ -56,6 +56,8 @@ type Sequencer struct {
 	cfg  config.Sequence
 	deps Deps
 	wake chan struct{} // files have ended: a batch may be complete
+
+	nextParts time.Time // when parts of batches are released next, by who releases
 }
 
 // New makes a Sequencer.
