@@ -131,6 +131,18 @@ func TestPartsGather(t *testing.T) {
 	b.says("3 add/"+two.name+"/H.2026-01-01.1.specimen.impc.xml", "4 withdrawal add/"+two.name+" of 1")
 }
 
+// A late batch is released as a whole, by its own limit.
+func TestALateBatchHasNoParts(t *testing.T) {
+	b := early(t)
+	late := b.extracted("", "H", "add", "2026-02-01", 1, 1)
+	b.read(late.specimen(1))
+	b.release()
+	b.says()
+	b.now = b.now.Add(b.cfg.LateLimit.D())
+	b.release()
+	b.says("1 add/"+late.name+"/H.2026-01-01.1.specimen.impc.xml", "2 withdrawal add/"+late.name+" of 1", "3 end of H 1 of 1 late")
+}
+
 // By default nothing of a batch is released before it is complete.
 func TestAWholeBatchHasNoParts(t *testing.T) {
 	b := newBench(t)
