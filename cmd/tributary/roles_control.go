@@ -157,7 +157,7 @@ func (a *app) sequencer(ctx context.Context) (runnable, error) {
 	if a.once {
 		cfg.LateLimit, cfg.Interval = 0, min(cfg.Interval, config.Duration(onceRelease))
 	}
-	s := sequence.New(cfg, sequence.Deps{Kinds: kinds, Offsets: a.offsets("sequence"), Pool: pool, Outbox: a.outbox(),
+	s := sequence.New(cfg, sequence.Deps{Kinds: kinds, Early: a.profile.Early, Offsets: a.offsets("sequence"), Pool: pool, Outbox: a.outbox(),
 		Lease: a.lease(pool, control.Schema, "release"), SilenceBudget: a.cfg.Plan.SilenceBudget.D(), Log: a.log, Now: now,
 		Applied: a.appliedPosition, Failed: a.failedPhase})
 	applier := a.applier("sequence", sequenceWait, s)

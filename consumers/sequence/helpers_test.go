@@ -170,9 +170,10 @@ func (b *bench) read(verdicts ...*schemas.DocumentValidated) {
 	}
 }
 
-// release does all that can be released now.
+// release does all that can be released now, and parts that could be soon.
 func (b *bench) release() {
 	b.t.Helper()
+	b.nextParts = time.Time{}
 	for {
 		more, err := b.turn(b.t.Context(), b.epoch)
 		if err != nil {

@@ -3,6 +3,7 @@ package sequence
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -66,8 +67,16 @@ func (s *Sequencer) turn(ctx context.Context, epoch int64) (more bool, err error
 		}
 		more = more || done
 	}
+	if is.Batches && s.deps.Early && !more && !now.Before(s.nextParts) {
+		s.nextParts = now.Add(partsPause)
+		return false, s.releaseParts(ctx, epoch, now)
+	}
 	return more, nil
 }
+
+// partsPause is how long what has ended of a batch gathers for the next part, however
+// often sequence looks for batches: each part costs its transactions.
+const partsPause = time.Second
 
 // releaseBatches releases the batches that are complete.
 func (s *Sequencer) releaseBatches(ctx context.Context, epoch int64, limits control.Limits, now time.Time) (released bool, err error) {
@@ -87,8 +96,8 @@ func (s *Sequencer) limits(now time.Time) control.Limits {
 	return control.Limits{PollCutoff: now.Add(-s.cfg.PollCutoff.D()), ReleaseLimit: now.Add(-s.cfg.ReleaseLimit.D()), LateLimit: now.Add(-s.cfg.LateLimit.D())}
 }
 
-// releaseBatch gives every document of a batch its position: then what each
-// version withdraws, then the batch's end.
+// releaseBatch gives every document of a batch that has none yet its position: then
+// what each version withdraws, then the batch's end.
 func (s *Sequencer) releaseBatch(ctx context.Context, epoch int64, id string, limits control.Limits, now time.Time) error {
 	return pg.InTx(ctx, s.Pool, func(tx pgx.Tx) error {
 		if err := s.deps.Lease.Check(ctx, tx, epoch); err != nil {
@@ -98,42 +107,83 @@ func (s *Sequencer) releaseBatch(ctx context.Context, epoch int64, id string, li
 		if err != nil || b == nil {
 			return err
 		}
-		docs, err := control.BatchDocuments(ctx, tx, b.ID, s.deps.Kinds)
+		docs, out, err := s.positions(ctx, tx, *b, next.Next, now)
 		if err != nil {
 			return err
 		}
-		out, err := s.positions(*b, docs, next.Next, now)
-		if err != nil {
-			return err
-		}
+		documents := int(b.Documents) + len(docs)
 		var last *int64
-		if n := int64(len(out)); n > 0 {
-			end := next.Next + n - 1
+		if documents > 0 { // else no version is complete in it, and it has no positions
+			end := next.Next + int64(len(out))
 			last = &end
-			out = append(out, batchEvent(*b, b.Session == nil, len(docs), end, now))
+			out = append(out, positionMessage(batchEnd(*b, b.Session == nil, documents, end), now), batchEvent(*b, b.Session == nil, documents, end, now))
 		}
 		if err := control.ReleaseBatch(ctx, tx, *b, last, now); err != nil {
 			return err
 		}
-		s.deps.Log.Info("batch released", "domain", b.Domain, "number", b.Number, "documents", len(docs), "late", b.Session == nil)
+		s.deps.Log.Info("batch released", "domain", b.Domain, "number", b.Number, "documents", documents, "late", b.Session == nil)
 		return control.AppendPositions(ctx, tx, s.deps.Outbox, next, out...)
 	})
 }
 
-// positions are the messages of a batch, from the given position on. A batch
-// in which no version is complete has none.
-func (s *Sequencer) positions(b control.Batch, docs []control.Ordered, next int64, now time.Time) ([]schemas.Message, error) {
-	var out []schemas.Message
+// releaseParts releases what is complete of batches that are not.
+func (s *Sequencer) releaseParts(ctx context.Context, epoch int64, now time.Time) error {
+	ready, err := control.ReadyParts(ctx, s.Pool)
+	if err != nil {
+		return err
+	}
+	for _, id := range ready {
+		if err := s.releasePart(ctx, epoch, id, now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// releasePart gives the documents of the versions of a batch that are complete their
+// positions, then what each withdraws. The batch's end comes with the rest of it.
+func (s *Sequencer) releasePart(ctx context.Context, epoch int64, id string, now time.Time) error {
+	return pg.InTx(ctx, s.Pool, func(tx pgx.Tx) error {
+		if err := s.deps.Lease.Check(ctx, tx, epoch); err != nil {
+			return err
+		}
+		next, b, err := control.TakePart(ctx, tx, id)
+		if err != nil || b == nil {
+			return err
+		}
+		docs, out, err := s.positions(ctx, tx, *b, next.Next, now)
+		if err != nil {
+			return err
+		}
+		var versions []int64
+		for _, d := range docs {
+			versions = append(versions, d.Acquisition)
+		}
+		slices.Sort(versions)
+		if err := control.ReleasePart(ctx, tx, *b, slices.Compact(versions), len(docs)); err != nil {
+			return err
+		}
+		s.deps.Log.Debug("part of a batch released", "domain", b.Domain, "number", b.Number, "documents", len(docs))
+		return control.AppendPositions(ctx, tx, s.deps.Outbox, next, out...)
+	})
+}
+
+// positions are the documents of a batch that are complete and have no positions yet,
+// and their messages, from the given position on, with what each version withdraws.
+func (s *Sequencer) positions(ctx context.Context, tx pgx.Tx, b control.Batch, next int64, now time.Time) (docs []control.Ordered, out []schemas.Message, err error) {
+	if docs, err = control.BatchDocuments(ctx, tx, b.ID, s.deps.Kinds); err != nil {
+		return nil, nil, err
+	}
 	var versions []*schemas.DocumentOrdered
 	counts := map[int64]*schemas.DocumentOrdered{}
 	for _, d := range docs {
 		_, body, err := s.deps.Outbox.Codec.DecodeBody(d.Body)
 		if err != nil {
-			return nil, fmt.Errorf("document of batch %s: %w", b.ID, err)
+			return nil, nil, fmt.Errorf("document of batch %s: %w", b.ID, err)
 		}
 		v, ok := body.(*schemas.DocumentValidated)
 		if !ok {
-			return nil, fmt.Errorf("document of batch %s is a %T", b.ID, body)
+			return nil, nil, fmt.Errorf("document of batch %s is a %T", b.ID, body)
 		}
 		o := ordered(b, d, v)
 		o.Position = next + int64(len(out))
@@ -148,14 +198,11 @@ func (s *Sequencer) positions(b control.Batch, docs []control.Ordered, next int6
 		}
 		version.Documents++
 	}
-	if len(out) == 0 {
-		return nil, nil
-	}
 	for _, v := range versions {
 		v.Position = next + int64(len(out))
 		out = append(out, positionMessage(v, now))
 	}
-	return append(out, positionMessage(batchEnd(b, b.Session == nil, len(docs), next+int64(len(out))), now)), nil
+	return docs, out, nil
 }
 
 func batchEnd(b control.Batch, late bool, documents int, position int64) *schemas.DocumentOrdered {

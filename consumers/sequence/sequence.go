@@ -1,8 +1,8 @@
 // Package sequence puts documents into the one order in which they are
 // inserted. Its sink keeps every verdict of document.validated in control; its
-// releaser finds batches that are complete, or whose limit has come, gives
-// each of their documents the next position, and publishes document.ordered
-// through the outbox.
+// releaser finds batches that are complete, or whose limit has come, and, where the
+// profile releases early, parts of others; it gives each of their documents the next
+// position, and publishes document.ordered through the outbox.
 package sequence
 
 import (
@@ -32,6 +32,7 @@ const stageName = "sequence"
 // Deps are what a Sequencer works with.
 type Deps struct {
 	Kinds   []string // the profile's kinds of document, in order
+	Early   bool     // whether what is complete of a batch is released before the rest is, as the profile says
 	Pool    *pgxpool.Pool
 	Offsets pg.Offsets // of its group, in control
 	Outbox  outbox.Outbox
@@ -55,6 +56,8 @@ type Sequencer struct {
 	cfg  config.Sequence
 	deps Deps
 	wake chan struct{} // files have ended: a batch may be complete
+
+	nextParts time.Time // when parts of batches are released next, by who releases
 }
 
 // New makes a Sequencer.

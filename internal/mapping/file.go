@@ -17,6 +17,7 @@ type file struct {
 	Version strict.Value    `yaml:"version"`
 	Title   strict.Anything `yaml:"title"`
 	Same    strict.Anything `yaml:"same_bytes"`
+	Release strict.Anything `yaml:"release"`
 	Names   strict.Anything `yaml:"names"`
 	Centres strict.Anything `yaml:"centres"`
 

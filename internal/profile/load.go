@@ -21,6 +21,7 @@ type file struct {
 	Version value `yaml:"version"`
 	Title   value `yaml:"title"`
 	Same    value `yaml:"same_bytes"`
+	Release value `yaml:"release"`
 	Names   struct {
 		MaxLength value    `yaml:"max_length"`
 		Zip       fileName `yaml:"zip"`
@@ -108,6 +109,15 @@ func (l *loader) takeHead(f *file) {
 	default:
 		if f.Same.Line > 0 {
 			l.wrong("same_bytes", f.Same, "must be load (the default) or skip, not %q: whether a file is loaded whose bytes another file of its centre and action shows", f.Same.Text)
+		}
+	}
+	switch f.Release.Text {
+	case "early":
+		l.Early = true
+	case "whole":
+	default:
+		if f.Release.Line > 0 {
+			l.wrong("release", f.Release, "must be whole (the default) or early, not %q: whether what has ended of a batch is loaded before all of it has", f.Release.Text)
 		}
 	}
 }

@@ -60,6 +60,11 @@ func TestLoadTinyProfile(t *testing.T) {
 			t.Errorf("%q: %v, %v", key, p, err)
 		}
 	}
+	for key, early := range map[string]bool{"": false, "release: whole\n": false, "release: early\n": true} {
+		if p, err := Load(folder(key + tiny)); err != nil || p.Early != early {
+			t.Errorf("%q: %v, %v", key, p, err)
+		}
+	}
 	fsys, entry, err := p.SchemaFS("readings")
 	if err != nil || entry != "readings.xsd" {
 		t.Fatalf("schema %q, %v", entry, err)
@@ -83,6 +88,7 @@ func TestLoadErrorsNameLineAndKey(t *testing.T) {
 		"bad expression":   {"(?P<kind>[a-z]+)", "(?P<kind>[a-z+)", "line 13: names.document.pattern is not a regular expression"},
 		"wrong example":    {"example: Oslo_31122024.zip", "example: Oslo_31112024.zip", "line 7: names.zip.example"},
 		"same bytes":       {"names:\n", "same_bytes: perhaps\nnames:\n", "line 3: same_bytes must be load (the default) or skip"},
+		"release":          {"names:\n", "release: soon\nnames:\n", "line 3: release must be whole (the default) or early"},
 		"length":           {"names:\n", "names:\n  max_length: many\n", "line 4: names.max_length"},
 		"other packing":    {"extension: .zip", "extension: .tgz", "names.zip.extension must end in .zip"},
 		"centre twice":     {"  - short_name: Oslo\n", "  - short_name: Oslo\n  - short_name: OSLO\n", "line 20: centres[1].short_name repeats"},

@@ -34,6 +34,9 @@ type Profile struct {
 	// SkipKnown says that a file whose bytes another file of its centre and action shows
 	// is not loaded: who uploads a file twice, under two names, means nothing by it.
 	SkipKnown bool
+	// Early says that what is complete of a batch is ordered, and loaded, before all of
+	// it is.
+	Early bool
 	// Centres are the centres that the profile brings along. A configuration
 	// may add to them.
 	Centres []Centre

@@ -32,10 +32,10 @@ func (w *World) begin(f *File, a *control.Acquisition) {
 }
 
 // Withdraw ends whatever of a file is under way or waits, shadows' attempts too, and
-// what is complete in the batches that are outstanding (control.Outstanding). It
+// what is complete and outstanding, without positions (control.Outstanding). It
 // returns how many acquisitions these are. What fetches a damaged blob again goes on,
 // since it brings no version.
-func (w *World) Withdraw(f *File, exception, message string, outstanding map[string]bool) (ended int) {
+func (w *World) Withdraw(f *File, exception, message string, outstanding map[int64]bool) (ended int) {
 	for _, k := range f.looks {
 		k.OwnPolling = false
 		w.takeUp(f, k)
@@ -45,7 +45,7 @@ func (w *World) Withdraw(f *File, exception, message string, outstanding map[str
 		w.begin(f, w.again(f, last))
 	}
 	for _, a := range slices.Concat(f.Acquisitions, f.shadows) {
-		if a.State != control.Ended || a.Result == control.Complete && a.Batch != nil && outstanding[*a.Batch] {
+		if a.State != control.Ended || a.Result == control.Complete && outstanding[a.ID] {
 			w.endByHand(f, a, exception, message)
 			ended++
 		}
@@ -78,11 +78,11 @@ func (w *World) endByHand(f *File, a *control.Acquisition, exception, message st
 
 // Placed is the version that a file shows, if nothing of it is under way and it has
 // its positions; nil if it has none.
-func (f *File) Placed(outstanding map[string]bool) *control.Acquisition {
+func (f *File) Placed(outstanding map[int64]bool) *control.Acquisition {
 	for _, a := range slices.Backward(f.Acquisitions) {
 		switch {
 		case a.Result == control.Duplicate:
-		case a.Result == control.Complete && (a.Batch == nil || !outstanding[*a.Batch]):
+		case a.Result == control.Complete && !outstanding[a.ID]:
 			return a
 		default:
 			return nil

@@ -25,6 +25,9 @@ func (f *Facts) judged(a *Answer, x *control.Fetch) {
 		a.say(WaitsForBatch, "%s waits to be put into a batch.", a.File)
 	case b.ReleasedAt == nil:
 		f.gathering(a)
+		if x.Ordered {
+			a.prove("its documents have their positions, as a part of batch %d of %s: what waits are the checks at the batch's end", value(b.Number), b.Domain)
+		}
 	case f.applied() || f.Tracked.ended(x):
 		f.documents(a, x)
 	case f.Stopped != "":

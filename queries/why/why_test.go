@@ -244,6 +244,7 @@ func cases() []struct {
 		{"all documents refused", complete(2, 2, 0), Rejected, []string{"2 of 2 documents of add/H.2026-01-02.1.impc.zip were refused"}},
 		{"behind an earlier batch", with(complete(2, 0, 0), func(f *Facts) { f.Batch.Earlier, f.Batch.EarlierOpened = ptr(int64(6)), ptr(noon.Add(time.Minute)) }), WaitsForBatch, []string{"which waits for the centre's batch of session 6; until 2026-03-01 12:31:00Z"}},
 		{"behind other files", with(complete(2, 0, 0), func(f *Facts) { f.Batch.Unfinished = 3 }), WaitsForBatch, []string{"which waits for 3 other files of it", "until 2026-03-01 12:30:00Z"}},
+		{"in a part that is out", with(complete(2, 0, 0), func(f *Facts) { f.Batch.Unfinished, f.Batch.Number, f.Fetches[0].Ordered = 3, ptr(int64(5)), true }), WaitsForBatch, []string{"which waits for 3 other files of it", "as a part of batch 5 of H"}},
 		{"behind looks", with(complete(2, 0, 0), func(f *Facts) { f.Batch.Looks = 4 }), WaitsForBatch, []string{"taken up 4 files that the session found"}},
 		{"behind polls", with(complete(2, 0, 0), func(f *Facts) { f.Batch.PollsEnded, f.Batch.Polls, f.Batch.Polling = false, 2, "slow" }), WaitsForBatch, []string{"such as that of slow"}},
 		{"behind nothing", complete(2, 0, 0), WaitsForBatch, []string{"which nothing keeps"}},

@@ -131,7 +131,7 @@ type decision struct {
 	tx          pgx.Tx
 	world       *plan.World
 	file        *plan.File
-	outstanding map[string]bool
+	outstanding map[int64]bool
 	unloaded    bool // the version that the file shows was taken out of the warehouse
 	out         Outcome
 }

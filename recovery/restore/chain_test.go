@@ -1,6 +1,7 @@
 package restore
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -36,9 +37,15 @@ func (s *scene) ordered(file, session string, position int64, what string) *sche
 	now := s.Now()
 	return &schemas.DocumentOrdered{
 		Scope: schemas.Scope{Run: schemas.LiveRun, Session: session, Centre: "H", Source: "h"}, FileRef: schemas.FileRef{File: file, FileName: zipName, Action: schemas.Add},
-		DocumentRef: schemas.DocumentRef{Document: schemas.DocumentID(file, what), Entry: what, Archive: sha},
+		DocumentRef: schemas.DocumentRef{Document: schemas.DocumentID(file, fmt.Sprint(what, position)), Entry: what, Archive: sha},
 		Position:    position, What: what, Batch: schemas.ID("batch", session, "H"), Domain: "H", Number: 5, Attempt: 1, Download: sha, Unzip: "done",
 		RankOwn: true, RankTime: &now, RankOrdinal: 1, Documents: 2}
+}
+
+// closed tells that a session was closed: what is left of its batches is closed, too.
+func (s *scene) closed(session string) {
+	now := s.Now()
+	s.tell(schemas.StatusChangedTopic, "sequence", &schemas.StatusChanged{Scope: schemas.Scope{Run: schemas.LiveRun, Session: session}, Entity: schemas.EntitySession, Number: 7, StartedAt: &now, FinishedAt: &now, Status: string(schemas.Done)})
 }
 
 // What a restored control orders names the last record that was published; and
@@ -48,6 +55,7 @@ func TestARestoredControlGoesOnWithTheChain(t *testing.T) {
 		t.Run("begin "+begin, func(t *testing.T) {
 			s := newScene(t)
 			file, session := s.fetched()
+			s.closed(session)
 			var log chain.Log
 			switch begin {
 			case chain.Start:

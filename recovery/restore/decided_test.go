@@ -65,6 +65,7 @@ func TestRestoreGoesOnBehindWhatIsDecided(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := newScene(t)
 			file, session := s.fetched()
+			s.closed(session)
 			decisions := map[chain.Digest]chain.Decision{}
 			decided := func(d chain.Digest) (chain.Decision, bool) {
 				decision, ok := decisions[d]

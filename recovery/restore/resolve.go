@@ -13,8 +13,19 @@ import (
 	"tributary/sql/control"
 )
 
-// closing is what was ordered of a batch and never ended, since its last
-// positions were lost with control's outbox: the positions that end it.
+// open tells whether more may come of a session.
+func (x *session) open() bool { return x.closed == nil && x.end == 0 }
+
+// goesOn tells of a batch that has no end whether more may come of it: its session has
+// not ended. Else it was cut off.
+func (s *state) goesOn(b *batch) bool {
+	x := s.sessions[b.session]
+	return x != nil && x.open()
+}
+
+// closing is what was ordered of a batch that has no end, since it was released in
+// part, or its last positions were lost with control's outbox: the positions that end
+// what is there of it, and it, unless it goes on.
 func (s *state) closing(b *batch) []*schemas.DocumentOrdered {
 	var out []*schemas.DocumentOrdered
 	give := func(o schemas.DocumentOrdered) {
@@ -26,14 +37,17 @@ func (s *state) closing(b *batch) []*schemas.DocumentOrdered {
 		return cmp.Or(cmp.Compare(x.file, y.file), cmp.Compare(x.run, y.run), cmp.Compare(x.attempt, y.attempt))
 	}) {
 		t := s.file(key.file).attempts[key.attemptKey]
-		if b.versions[key] != nil || t == nil || t.accepted == nil || int64(b.ordered[key]) < t.accepted.Rows {
+		if b.versions[key] != nil || t == nil || t.accepted == nil || int64(len(b.ordered[key])) < t.accepted.Rows {
 			continue // told already, or some of its documents are missing: they are ordered with all others of their version
 		}
 		v := *b.example[key]
 		v.What, v.DocumentRef, v.DocumentName = schemas.PositionVersion, schemas.DocumentRef{Archive: v.Archive}, schemas.DocumentName{}
-		v.Result, v.Phase, v.Exception, v.Documents = "", "", "", b.ordered[key]
+		v.Result, v.Phase, v.Exception, v.Documents = "", "", "", int32(len(b.ordered[key]))
 		give(v)
 		b.versions[key] = out[len(out)-1]
+	}
+	if s.goesOn(b) {
+		return out
 	}
 	give(schemas.DocumentOrdered{Scope: schemas.Scope{Run: b.run, Session: b.session, Centre: b.domain}, What: schemas.PositionBatchEnd,
 		Batch: b.id, Domain: b.domain, Number: b.number, Late: b.late, Documents: int32(b.documents)})
@@ -41,7 +55,15 @@ func (s *state) closing(b *batch) []*schemas.DocumentOrdered {
 	return out
 }
 
-// versionsOrdered are the versions of batches that have ended.
+// whole is how many documents of a batch were ordered with their whole version.
+func (b *batch) whole() (documents int64) {
+	for _, v := range b.versions {
+		documents += int64(v.Documents)
+	}
+	return documents
+}
+
+// versionsOrdered are the versions that were ordered, each as a whole.
 func (s *state) versionsOrdered() map[versionKey]*ordered {
 	out := map[versionKey]*ordered{}
 	for _, b := range s.batches {

@@ -50,7 +50,8 @@ type Report struct {
 	Versions    int   `json:"versions"`     // that have been ordered
 	Outstanding int   `json:"outstanding"`  // fetches that go on, or are done again
 	Announced   int   `json:"announced"`    // looks that plan has not taken up
-	Closed      int   `json:"closed"`       // batches whose end was lost, and is ordered now
+	Reopened    int   `json:"reopened"`     // batches of open sessions of which a part was ordered: they go on
+	Closed      int   `json:"closed"`       // others whose end was lost, and is ordered now
 	Position    int64 `json:"position"`     // ordered last
 	Replays     int   `json:"replays"`      // done or not
 	Letters     int   `json:"letters"`      // dead letters that somebody decided about

@@ -50,9 +50,9 @@ type batch struct {
 	at                       time.Time
 	end                      int64 // position of its end; 0 if it was not published
 	versions                 map[versionKey]*schemas.DocumentOrdered
-	// While it has no end: how many documents of each version were published,
-	// one of them, and the number of all.
-	ordered   map[versionKey]int32
+	// While it has no end: which documents were published of each version of which
+	// not all is known to be, one of them, and the number of all.
+	ordered   map[versionKey]map[string]bool
 	example   map[versionKey]*schemas.DocumentOrdered
 	documents int
 }
@@ -260,54 +260,4 @@ func own(r schemas.Record) *schemas.Record {
 		r.Headers[i].Value = bytes.Clone(r.Headers[i].Value)
 	}
 	return &r
-}
-
-// ordered takes a position.
-func (s *state) ordered(m schemas.Message, e *schemas.DocumentOrdered) {
-	if e.Position <= s.last {
-		return // a repeat
-	}
-	s.last, s.number = e.Position, max(s.number, e.RunNumber)
-	s.givenUp(e)
-	switch e.What {
-	case schemas.PositionSession:
-		if x := s.sessions[e.Session]; x != nil {
-			x.end = e.Position
-		}
-		return
-	case schemas.PositionUnload, schemas.PositionReference, schemas.PositionCheck:
-		s.operations = append(s.operations, &operation{e, m.Time, e.Position})
-		return
-	}
-	if e.What == schemas.PositionBatchEnd {
-		s.domains[e.Domain] = max(s.domains[e.Domain], e.Number)
-		for _, o := range s.operations {
-			if o.Batch == e.Batch {
-				o.last = e.Position // a batch of the operation's, not of documents
-				return
-			}
-		}
-	}
-	b := s.batches[e.Batch]
-	if b == nil {
-		b = &batch{id: e.Batch, session: e.Session, domain: e.Domain, run: schemas.LiveRun, number: e.Number, late: e.Late, at: m.Time,
-			versions: map[versionKey]*schemas.DocumentOrdered{}, ordered: map[versionKey]int32{}, example: map[versionKey]*schemas.DocumentOrdered{}}
-		if e.Late {
-			b.session = ""
-		}
-		s.batches[e.Batch] = b
-	}
-	s.domains[e.Domain] = max(s.domains[e.Domain], e.Number)
-	key := versionKey{e.File, attemptKey{e.Run, e.Attempt}}
-	switch e.What {
-	case schemas.PositionDocument:
-		b.run = e.Run
-		b.ordered[key]++
-		b.example[key] = e
-		b.documents++
-	case schemas.PositionVersion:
-		b.versions[key] = e
-	case schemas.PositionBatchEnd:
-		b.end, b.ordered, b.example = e.Position, nil, nil
-	}
 }

@@ -13,6 +13,9 @@ func (r Report) WriteText(w io.Writer) error {
 		fmt.Sprintf("control was made anew: %d sources, %d sessions, %d files with %d looks, %d versions in the order, which goes on behind position %d", r.Sources, r.Sessions, r.Files, r.Looks, r.Versions, r.Position),
 		fmt.Sprintf("%d files are under way and go on with tributary up; %d looks are still to be decided about; %d batches were closed whose end was lost", r.Outstanding, r.Announced, r.Closed),
 	}
+	if r.Reopened > 0 {
+		lines = append(lines, fmt.Sprintf("%d batches go on of which a part was ordered", r.Reopened))
+	}
 	if r.Replays > 0 || r.Letters > 0 {
 		lines = append(lines, fmt.Sprintf("%d replays and decisions about %d dead letters are back", r.Replays, r.Letters))
 	}

@@ -51,11 +51,16 @@ func (w *writer) write(ctx context.Context) error {
 	}
 	var closing []schemas.Message
 	for _, b := range slices.SortedFunc(maps.Values(w.s.batches), func(x, y *batch) int { return cmp.Compare(x.id, y.id) }) {
-		if b.end == 0 {
+		if b.end > 0 {
+			continue
+		}
+		if w.s.goesOn(b) {
+			w.report.Reopened++
+		} else {
 			w.report.Closed++
-			for _, o := range w.s.closing(b) {
-				closing = append(closing, position(o, w.now))
-			}
+		}
+		for _, o := range w.s.closing(b) {
+			closing = append(closing, position(o, w.now))
 		}
 	}
 	w.opened = map[string]opened{}
@@ -159,7 +164,7 @@ func (w *writer) acquisition(f *file, a *control.Acquisition) {
 	if a.State != control.Ended {
 		a.Priority = f.urgency.Priority
 		w.report.Outstanding++
-		if s := w.s.sessions[pg.Value(a.Session)]; s != nil && s.closed == nil && s.end == 0 && a.Run == schemas.LiveRun {
+		if s := w.s.sessions[pg.Value(a.Session)]; s != nil && s.open() && a.Run == schemas.LiveRun {
 			id := schemas.ID("batch", s.id, a.Domain)
 			a.Batch = &id
 			if w.s.batches[id] == nil {
@@ -169,7 +174,7 @@ func (w *writer) acquisition(f *file, a *control.Acquisition) {
 	}
 	w.acquisitions.Add("id", w.id, "run", a.Run, "file", f.id, "session", a.Session, "domain", a.Domain, "batch", a.Batch, "source", a.Source, "look", a.Look,
 		"size", a.Size, "state", a.State, "not_before", a.NotBefore, "attempt", a.Attempt, "tried", "{}", "download", a.Download, "unzip", a.Unzip,
-		"sha256", a.SHA256, "documents", a.Documents, "rank_own", a.RankOwn, "rank_time", a.RankTime, "rank_ordinal", a.RankOrdinal,
+		"sha256", a.SHA256, "documents", a.Documents, "rank_own", a.RankOwn, "rank_time", a.RankTime, "rank_ordinal", a.RankOrdinal, "ordered", a.Result == control.Complete,
 		"result", a.Result, "phase", a.Phase, "exception", a.Exception, "message", a.Message, "ended_at", a.EndedAt, "retry_at", a.RetryAt, "priority", a.Priority)
 }
 

@@ -46,16 +46,20 @@ func (w *writer) sessions(ctx context.Context) error {
 // order writes batches and operations.
 func (w *writer) order(ctx context.Context) error {
 	var batches, domains, operations pg.Rows
-	batch := func(id string, session *string, domain string, opened time.Time, number, released, end any, run string) {
-		batches.Add("id", id, "session", session, "domain", domain, "opened_at", opened, "number", number, "released_at", released, "last_position", end, "run", run)
+	batch := func(id string, session *string, domain string, opened time.Time, number, released, end any, run string, documents int64) {
+		batches.Add("id", id, "session", session, "domain", domain, "opened_at", opened, "number", number, "released_at", released, "last_position", end, "run", run, "documents", documents)
 	}
 	for _, id := range slices.Sorted(maps.Keys(w.s.batches)) {
 		b := w.s.batches[id]
-		batch(id, pointer(b.session), b.domain, b.at, b.number, b.at, b.end, b.run)
+		var released, end any // none of one that goes on
+		if b.end > 0 {
+			released, end = b.at, b.end
+		}
+		batch(id, pointer(b.session), b.domain, b.at, b.number, released, end, b.run, b.whole())
 	}
 	for _, id := range slices.Sorted(maps.Keys(w.opened)) {
 		o := w.opened[id]
-		batch(id, &o.session, o.domain, o.at, nil, nil, nil, schemas.LiveRun)
+		batch(id, &o.session, o.domain, o.at, nil, nil, nil, schemas.LiveRun, 0)
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.s.domains)) {
 		domains.Add("name", name, "next_number", w.s.domains[name]+1)

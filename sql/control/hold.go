@@ -39,20 +39,22 @@ func StoreHold(ctx context.Context, tx pgx.Tx, file string, h Hold) error {
 	return nil
 }
 
-// Outstanding are the batches of a file's acquisitions that have no positions yet,
-// which they don't get before the transaction ends.
-func Outstanding(ctx context.Context, tx pgx.Tx, file string) (map[string]bool, error) {
-	out := map[string]bool{}
-	var id string
-	var open bool
-	for err := range pg.Each(ctx, tx, "look for batches without positions", []any{&id, &open}, `SELECT id::text, released_at IS NULL AS open FROM control.batch
-		WHERE id IN (SELECT batch FROM control.acquisition WHERE file = $1::text::uuid) ORDER BY id FOR SHARE`, file) {
+// Outstanding are the acquisitions of a file that have no positions yet, in batches
+// that are not out; they don't get them before the transaction ends.
+func Outstanding(ctx context.Context, tx pgx.Tx, file string) (map[int64]bool, error) {
+	// The lock comes in a statement of its own, as what has positions is to be
+	// judged on what was committed before it.
+	if _, err := tx.Exec(ctx, "SELECT 1 FROM control.batch WHERE id IN (SELECT batch FROM control.acquisition WHERE file = $1::text::uuid) ORDER BY id FOR SHARE", file); err != nil {
+		return nil, fmt.Errorf("lock batches: %w", err)
+	}
+	out := map[int64]bool{}
+	var id int64
+	for err := range pg.Each(ctx, tx, "look for what has no positions", []any{&id}, `SELECT a.id FROM control.acquisition a JOIN control.batch b ON b.id = a.batch
+		WHERE a.file = $1::text::uuid AND b.released_at IS NULL AND NOT a.ordered`, file) {
 		if err != nil {
 			return nil, err
 		}
-		if open {
-			out[id] = true
-		}
+		out[id] = true
 	}
 	return out, nil
 }

@@ -99,7 +99,7 @@ func versionsOf(ctx context.Context, q pg.Querier, action, name string) ([]versi
 		return v, r.Scan(&v.archive, &v.domain, &v.unloaded)
 	}, `SELECT a.sha256, a.domain, coalesce((SELECT o.id::text FROM control.operation o
 				WHERE o.what = $4 AND o.action = $2 AND o.file = $3 AND o.archive = a.sha256 ORDER BY o.number LIMIT 1), '')
-		FROM control.acquisition a JOIN control.batch b ON b.id = a.batch AND b.released_at IS NOT NULL
+		FROM control.acquisition a JOIN control.batch b ON b.id = a.batch AND (b.released_at IS NOT NULL OR a.ordered)
 		WHERE a.file = $1 AND a.state = 'ended' AND a.result = 'complete'
 		ORDER BY coalesce(a.rank_own, false) DESC, a.rank_time DESC NULLS LAST, a.rank_ordinal DESC NULLS LAST, a.sha256 COLLATE "C" DESC, a.id DESC`,
 		schemas.FileID(action, name), action, name, schemas.PositionUnload)

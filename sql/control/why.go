@@ -152,6 +152,7 @@ type Fetch struct {
 	JobFiles    *int // of the job, those without an outcome
 	JobSince    *time.Time
 	Holder      *string // the member that has a session open for the job
+	Ordered     bool    // its documents have positions, though its batch may not be out
 	Judged      int64   // documents that have been judged
 	Rejected    int64   // of them, those that are not valid
 	Quarantined int64
@@ -161,7 +162,7 @@ type Fetch struct {
 func Fetches(ctx context.Context, q pg.Querier, file string) ([]Fetch, error) {
 	rows, err := q.Query(ctx, `SELECT a.id, a.run::text, a.file::text, a.session::text, a.domain, a.batch::text, a.source, a.look, a.size, a.state,
 			greatest(a.not_before, 'epoch') AS not_before, a.attempt, a.alone, a.tried, a.download, a.unzip, a.sha256, a.documents, a.rank_own, a.rank_time, a.rank_ordinal,
-			a.result, a.phase, a.exception, a.message, a.ended_at, a.retry_at, a.retries, a.priority, a.heals, a.news_at, a.repeats,
+			a.result, a.phase, a.exception, a.message, a.ended_at, a.retry_at, a.retries, a.priority, a.heals, a.news_at, a.repeats, a.ordered,
 			(SELECT number FROM control.session WHERE id = a.session) AS session_no, (SELECT number FROM control.replay WHERE id = a.run) AS replay,
 			coalesce((SELECT l.place FROM control.dead_letter l WHERE l.acquisition = a.id LIMIT 1), '') AS letter,
 			j.id::text AS job, j.server AS job_server, j.remaining AS job_files, j.requested_at AS job_since, x.holder, d.judged, d.rejected, d.quarantined
@@ -251,7 +252,7 @@ type BatchStanding struct {
 	Polling       string     // a source of these
 	Looks         int64      // of its session and domain that plan has not taken up; up to CountedTo
 	Unfinished    int64      // of its files, those that have not ended; up to CountedTo
-	Earlier       *int64     // the first earlier session whose batch of the domain is not released
+	Earlier       *int64     // the session whose batch of the domain comes first: the first earlier one's, or one that has begun
 	EarlierOpened *time.Time // when that batch was opened
 }
 
@@ -264,7 +265,7 @@ func BatchStandingOf(ctx context.Context, q pg.Querier, id string) (*BatchStandi
 		FROM control.batch b LEFT JOIN LATERAL (SELECT * FROM control.session WHERE id = b.session OFFSET 0) s ON true
 		CROSS JOIN LATERAL (SELECT count(*) AS polls, min(source) AS polling FROM control.poll WHERE session = s.id AND state IN ('due','running')) p
 		LEFT JOIN LATERAL (SELECT es.number, w.opened_at FROM control.batch w JOIN control.session es ON es.id = w.session
-			WHERE w.domain = b.domain AND w.released_at IS NULL AND es.number < s.number ORDER BY es.number LIMIT 1) e ON true
+			WHERE w.domain = b.domain AND w.released_at IS NULL AND b.number IS NULL AND (w.number IS NOT NULL OR es.number < s.number) ORDER BY w.number, es.number LIMIT 1) e ON true
 		WHERE b.id = $1`, id, CountedTo)
 	if err != nil {
 		return nil, fmt.Errorf("read what a batch waits for: %w", err)

@@ -133,7 +133,7 @@ func (w *world) start() *schedule.Scheduler {
 		Log: w.log, Now: now, Dial: w.dial, Blobs: blobs})
 	planner := plan.New(w.cfg.Plan, plan.Deps{Pool: w.pool, Offsets: pg.Offsets{Schema: control.Schema, Group: "plan"}, Outbox: outbox, Cutoff: w.cfg.Sequence.PollCutoff.D(), Log: w.log, Now: now})
 	w.announcer = &poll.Announcer{Profile: impc, Centres: set, Outbox: outbox, Now: now}
-	sequencer := sequence.New(w.cfg.Sequence, sequence.Deps{Kinds: []string{"specimen", "experiment"}, Outbox: outbox,
+	sequencer := sequence.New(w.cfg.Sequence, sequence.Deps{Kinds: []string{"specimen", "experiment"}, Early: true, Outbox: outbox,
 		Offsets: pg.Offsets{Schema: control.Schema, Group: "sequence"}, Pool: w.pool, Lease: pg.Lease{Pool: w.pool, Schema: control.Schema, Name: "release", Holder: "test", TTL: 3 * time.Second},
 		Applied: func(context.Context) (int64, error) { return math.MaxInt64, nil }, SilenceBudget: w.cfg.Plan.SilenceBudget.D(), Log: w.log, Now: now})
 	publisher := publish.New(w.cfg.Publish, publish.Deps{Prefix: w.cfg.Kafka.TopicPrefix, Schema: control.Schema, Pool: w.pool, Client: w.client(), Holder: "test", Log: w.log, Metrics: registry})

@@ -158,8 +158,11 @@ type batch struct {
 	session  *csession // nil: late
 	domain   string
 	opened   time.Time
+	number   int64 // 0: nothing of it is out
 	released bool
 	acqs     []*acq
+
+	documents int32 // that are out
 }
 
 func newControl(s *sim) *control {

@@ -300,9 +300,10 @@ func (s *sim) lawL2(current func(file string) map[string]string) {
 	}
 }
 
-// lawL3: positions have no gap, batches follow their numbers, and each is
-// sorted by the order key.
+// lawL3: positions have no gap, batches begin in the order of their numbers, and each
+// part of a batch is sorted by the order key.
 func (s *sim) lawL3(applied []*schemas.DocumentOrdered) {
+	s.lawParts(applied)
 	numbers := map[string]int64{}
 	var last *schemas.DocumentOrdered
 	seen := map[string]int64{}
@@ -310,14 +311,12 @@ func (s *sim) lawL3(applied []*schemas.DocumentOrdered) {
 		if o.Position != int64(i+1) {
 			s.violate("L3", "position %d is applied as the %dth", o.Position, i+1)
 		}
-		if o.Domain != "" && o.Number != numbers[o.Domain] {
-			if o.Number != numbers[o.Domain]+1 && o.What != schemas.PositionBatchEnd {
-				// A batch in which nothing was complete has a number and no positions.
-				if o.Number < numbers[o.Domain] {
-					s.violate("L3", "batch %d of %s follows batch %d", o.Number, o.Domain, numbers[o.Domain])
-				}
+		if begun := fmt.Sprint(o.Domain, " ", o.Number); o.Domain != "" && numbers[begun] == 0 {
+			// A batch in which nothing was complete has a number and no positions.
+			if o.Number < numbers[o.Domain] {
+				s.violate("L3", "batch %d of %s begins behind batch %d", o.Number, o.Domain, numbers[o.Domain])
 			}
-			numbers[o.Domain] = o.Number
+			numbers[o.Domain], numbers[begun] = o.Number, o.Number
 		}
 		if o.What != schemas.PositionDocument {
 			last = nil

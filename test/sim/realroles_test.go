@@ -66,7 +66,7 @@ func (in *installation) work(ctx context.Context, p *proc, log *slog.Logger, met
 	case "publish":
 		return in.publish(ctx, p, log)
 	case "sequence":
-		q := sequence.New(in.cfg.Sequence, sequence.Deps{Kinds: in.kinds(), Offsets: offsets, Pool: p.db, Outbox: outbox, Lease: lease("release"), SilenceBudget: in.cfg.Plan.SilenceBudget.D(), Log: log, Now: micros,
+		q := sequence.New(in.cfg.Sequence, sequence.Deps{Kinds: in.kinds(), Early: in.s.scene.early, Offsets: offsets, Pool: p.db, Outbox: outbox, Lease: lease("release"), SilenceBudget: in.cfg.Plan.SilenceBudget.D(), Log: log, Now: micros,
 			Applied: func(ctx context.Context) (int64, error) { return insert.AppliedPosition(ctx, p.db) },
 			Failed: func(ctx context.Context, batches []string) (schemas.Phase, error) {
 				return insert.FailedPhase(ctx, p.db, batches)

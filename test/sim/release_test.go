@@ -12,8 +12,10 @@ import (
 	"tributary/schemas"
 )
 
-// release gives the documents of complete batches their positions.
+// release gives the documents of complete batches their positions, and where batches
+// are released early, what is complete of others.
 func (c *control) release() {
+	defer c.releaseParts()
 	for again := true; again; {
 		again = false
 		for _, b := range c.batches {
@@ -63,15 +65,8 @@ func (c *control) sessionOver(x *csession) bool {
 }
 
 func (c *control) ready(b *batch) bool {
-	if b.session != nil {
-		for _, o := range c.batches {
-			if o.domain == b.domain && o.session != nil && o.session.number < b.session.number && !o.released {
-				return false
-			}
-		}
-		if !c.found(b.session) {
-			return false
-		}
+	if b.session != nil && (!c.turn(b) || !c.found(b.session)) {
+		return false
 	}
 	if time.Since(b.opened) > releaseLimit {
 		return b.session != nil || slices.ContainsFunc(b.acqs, func(a *acq) bool { return a.state == ended })
@@ -85,20 +80,55 @@ type item struct {
 	v *verdict
 }
 
+// turn says that no other session's batch of the domain comes before this one: the one
+// that has begun comes first, then those of earlier sessions.
+func (c *control) turn(b *batch) bool {
+	return b.number > 0 || !slices.ContainsFunc(c.batches, func(o *batch) bool {
+		return o.domain == b.domain && o.session != nil && !o.released && (o.number > 0 || o.session.number < b.session.number)
+	})
+}
+
+// releaseParts releases what is complete of batches that are not.
+func (c *control) releaseParts() {
+	for _, b := range c.batches {
+		if c.s.scene.early && b.session != nil && !b.released && c.turn(b) && slices.ContainsFunc(b.acqs, complete) {
+			c.give(b)
+			c.s.tracef("control", "a part of batch %d of %s is out, up to position %d", b.number, b.domain, c.position)
+		}
+	}
+}
+
+// complete says that a version has no positions yet, and could have them.
+func complete(a *acq) bool { return a.state == ended && a.result == "inserted" && !a.ordered }
+
 func (c *control) releaseBatch(b *batch) {
 	b.released = true
-	c.numbers[b.domain]++
-	number := c.numbers[b.domain]
-	var items []item
-	var versions []*acq
-	for _, a := range b.acqs {
+	for _, a := range slices.Clone(b.acqs) {
 		if a.state != ended {
 			late := c.openBatch(nil, b.domain)
 			a.batch = late
 			late.acqs = append(late.acqs, a)
-			continue
 		}
-		if a.result != "inserted" {
+	}
+	c.give(b)
+	if b.documents > 0 {
+		c.position++
+		c.ordered(&schemas.DocumentOrdered{Position: c.position, What: schemas.PositionBatchEnd, Domain: b.domain, Number: b.number, Late: b.session == nil, Documents: b.documents, Scope: schemas.Scope{Run: schemas.LiveRun, Centre: b.domain}})
+	}
+	c.s.tracef("control", "batch %d of %s is out: %d documents, up to position %d", b.number, b.domain, b.documents, c.position)
+}
+
+// give gives the documents of a batch that are complete their positions, then what
+// their versions withdraw; its number comes with its first part.
+func (c *control) give(b *batch) {
+	if b.number == 0 {
+		c.numbers[b.domain]++
+		b.number = c.numbers[b.domain]
+	}
+	var items []item
+	var versions []*acq
+	for _, a := range b.acqs {
+		if !complete(a) {
 			continue
 		}
 		a.ordered = true
@@ -107,9 +137,10 @@ func (c *control) releaseBatch(b *batch) {
 			items = append(items, item{a, v})
 		}
 	}
+	b.documents += int32(len(items))
 	slices.SortFunc(items, c.byOrderKey)
 	for _, it := range items {
-		o := c.of(b, it.a, number)
+		o := c.of(b, it.a)
 		v := it.v.body
 		o.What, o.DocumentRef, o.DocumentName, o.Result, o.Exception = schemas.PositionDocument, v.DocumentRef, v.DocumentName, v.Result, v.Exception
 		c.position++
@@ -117,32 +148,27 @@ func (c *control) releaseBatch(b *batch) {
 		c.ordered(o)
 	}
 	for _, a := range versions {
-		o := c.of(b, a, number)
+		o := c.of(b, a)
 		o.What, o.Archive, o.Documents = schemas.PositionVersion, a.download, a.documents
 		c.position++
 		o.Position = c.position
 		c.ordered(o)
 	}
-	if len(items) > 0 {
-		c.position++
-		c.ordered(&schemas.DocumentOrdered{Position: c.position, What: schemas.PositionBatchEnd, Domain: b.domain, Number: number, Documents: int32(len(items)), Scope: schemas.Scope{Run: schemas.LiveRun, Centre: b.domain}})
-	}
-	c.s.tracef("control", "batch %d of %s is out: %d documents, up to position %d", number, b.domain, len(items), c.position)
 }
 
 // of is a position of a version, still without its number.
-func (c *control) of(b *batch, a *acq, number int64) *schemas.DocumentOrdered {
+func (c *control) of(b *batch, a *acq) *schemas.DocumentOrdered {
 	listed := a.rankTime
 	name, _ := c.s.shared.profile.ParseZip(a.file.name, c.s.shared.centres)
 	return &schemas.DocumentOrdered{Scope: schemas.Scope{Run: schemas.LiveRun, Centre: b.domain, Source: a.source}, FileRef: a.file.ref(),
-		Domain: b.domain, Number: number, Late: b.session == nil, Attempt: a.attempt, Download: a.download, Unzip: a.unzip,
+		Domain: b.domain, Number: b.number, Late: b.session == nil, Attempt: a.attempt, Download: a.download, Unzip: a.unzip,
 		FileDate: name.Date.Format(time.DateOnly), FileInc: name.Increment, RankOwn: true, RankTime: &listed, RankOrdinal: a.ordinal}
 }
 
 // byOrderKey is section 6 of the design: kind, file date and increment,
 // document date and increment, action, file name, document name, version.
 func (c *control) byOrderKey(x, y item) int {
-	file := func(i item) schemas.DocumentOrdered { return *c.of(i.a.batch, i.a, 0) }
+	file := func(i item) schemas.DocumentOrdered { return *c.of(i.a.batch, i.a) }
 	fx, fy := file(x), file(y)
 	return cmp.Or(
 		cmp.Compare(c.stratum(x.v.body.Kind, x.a.file.action), c.stratum(y.v.body.Kind, y.a.file.action)),

@@ -146,6 +146,7 @@ func newSim(t *testing.T, sh *shared, seed uint64, faultless bool, pace time.Dur
 	rng := rand.New(rand.NewPCG(seed, 0x7472696275746172))
 	s := &sim{seed: seed, shared: sh, scene: drawScene(rng), network: &kfake.VirtualNetwork{}, servers: map[string]*server{}, sources: map[string]config.Source{},
 		blobs: &blobs{data: map[string][]byte{}}, begun: time.Now(), noFaults: faultless, hosted: map[string][]byte{}, pace: pace, deadDial: dialTimeout}
+	s.scene.early = drawEarly(seed)
 	many := 3 + rng.IntN(15)
 	if rng.IntN(10) == 0 || faultless {
 		s.noFaults, many = true, 0

@@ -33,6 +33,7 @@ type scene struct {
 	protocol   string
 	static     bool
 	commits    time.Duration // between commits of offsets
+	early      bool          // batches are released in parts
 }
 
 // sceneFile is a file of the corpus.
@@ -87,6 +88,9 @@ func drawScene(rng *rand.Rand) *scene {
 	}
 	return sc
 }
+
+// drawEarly says whether batches are released in parts, apart from all else that is drawn.
+func drawEarly(seed uint64) bool { return rand.New(rand.NewPCG(seed, 0x6561726c79)).IntN(2) == 0 }
 
 // drawDrips are files of hostile servers, drawn apart from all else: none in two
 // seeds of three.

@@ -132,9 +132,11 @@ func jobStates() Machine {
 }
 
 func batchStates() Machine {
-	return Machine{"batch", "batch", "CASE WHEN r.released_at IS NULL THEN 'open' ELSE 'released' END", []Step{
+	return Machine{"batch", "batch", "CASE WHEN r.released_at IS NOT NULL THEN 'released' WHEN r.number IS NOT NULL THEN 'begun' ELSE 'open' END", []Step{
 		{"", "open", "a file of a domain is found, or ends after its batch was released"},
+		{"open", "begun", "the profile releases early: what is complete gets its positions, and the batch its number"},
 		{"open", "released", "all its files have ended; its documents get their positions"},
+		{"begun", "released", "all its files have ended; the rest of its documents get their positions"},
 	}}
 }
 
