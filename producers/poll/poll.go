@@ -57,6 +57,7 @@ type Poller struct {
 	cfg  config.Poll
 	deps Deps
 	took lasted
+	read reads
 
 	local *prometheus.GaugeVec // local directories, by how they are watched
 

@@ -157,7 +157,11 @@ func (s *Scheduler) Open(ctx context.Context, once bool) (string, error) {
 		if err := control.OpenSession(ctx, tx, id, number, once, now, polls); err != nil {
 			return err
 		}
-		return s.deps.Outbox.Append(ctx, tx, sessionEvent(id, number, now, len(polls)))
+		opened := sessionEvent(id, number, now, len(polls))
+		if once {
+			return s.deps.Outbox.Append(ctx, tx, opened)
+		}
+		return s.deps.Outbox.AppendUnhurried(ctx, tx, opened) // whatever the polls find is behind it
 	})
 	if out := s.takeOut(ctx, bad); out != nil {
 		s.deps.Log.Warn("sources that can't be scheduled are not taken out yet; trying again", "error", out)
