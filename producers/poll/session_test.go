@@ -1,6 +1,7 @@
 package poll
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"tributary/internal/pg"
 	"tributary/schemas"
 	"tributary/sql/control"
+	"tributary/test/wait"
 )
 
 // ends are how sessions stand whose events are in the outbox.
@@ -122,5 +124,26 @@ func TestASessionIsNotEmptyByItsLastPoll(t *testing.T) {
 		if got := closed(); got != fmt.Sprint("true ", found == "") {
 			t.Errorf("%.40s: after its last poll the session is polled, closed: %s", found, got)
 		}
+	}
+}
+
+// A poller that rests looks for polls when it hears that a session was opened.
+func TestAPollerHearsOfOpenedSessions(t *testing.T) {
+	b := newBench(t)
+	opened := make(chan struct{})
+	b.deps.Opened = opened
+	ctx, cancel := context.WithTimeout(t.Context(), wait.Patience())
+	done := make(chan error, 1)
+	go func() { done <- b.Run(ctx) }()
+	for range 2 { // the second is heard behind the look of the first
+		select {
+		case opened <- struct{}{}:
+		case <-ctx.Done():
+			t.Error("nobody hears")
+		}
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
 	}
 }

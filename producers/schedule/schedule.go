@@ -34,8 +34,11 @@ type Deps struct {
 	Pool    *pgxpool.Pool
 	Outbox  outbox.Outbox
 	Lease   pg.Lease
-	Log     *slog.Logger
-	Now     func() time.Time
+	// Opened is told of each session that opens, unless it still holds that one did; nil:
+	// nobody is told.
+	Opened chan<- struct{}
+	Log    *slog.Logger
+	Now    func() time.Time
 }
 
 // Scheduler opens sessions under a lease, so that any number may run.
@@ -168,6 +171,10 @@ func (s *Scheduler) Open(ctx context.Context, once bool) (string, error) {
 	}
 	if err != nil {
 		return "", err
+	}
+	select {
+	case s.deps.Opened <- struct{}{}:
+	default:
 	}
 	s.deps.Log.Debug("session opened", "session", id)
 	return id, nil
