@@ -62,6 +62,7 @@ type app struct {
 	halt      func()            // ends serve, once its roles have stopped
 
 	roles       map[string]*obs.Component // that run here, as readyz tells of them
+	opened      chan struct{}             // by the role schedule: a session, for the role poll
 	doneWith    *donewith.Worker          // of the role poll, where one round is run
 	endRetries  func()                    // of the role plan, where it runs here
 	projections []*sink.Applier           // tracker, history and traces, where they run here
@@ -77,7 +78,7 @@ type app struct {
 // newApp opens the ways to the stores, and asks none of them: serve and prepare
 // do. Close closes it.
 func newApp(ctx context.Context, cfg config.Config, log *slog.Logger, n need, once bool) (a *app, err error) {
-	a = &app{cfg: cfg, log: log, once: once, sources: map[string]config.Source{}, health: obs.NewHealth(), roles: map[string]*obs.Component{}, stages: map[string]*stage.Runner{}, level: &slog.LevelVar{}}
+	a = &app{cfg: cfg, log: log, once: once, sources: map[string]config.Source{}, health: obs.NewHealth(), roles: map[string]*obs.Component{}, opened: make(chan struct{}, 1), stages: map[string]*stage.Runner{}, level: &slog.LevelVar{}}
 	for _, s := range cfg.Sources {
 		a.sources[s.ID] = s
 	}

@@ -26,7 +26,7 @@ import (
 
 func (a *app) scheduler() *schedule.Scheduler {
 	return schedule.New(a.cfg, schedule.Deps{Profile: a.profile, Pool: a.stores.Control, Outbox: a.outbox(),
-		Lease: a.lease(a.stores.Control, control.Schema, "schedule"), Log: a.log, Now: now})
+		Lease: a.lease(a.stores.Control, control.Schema, "schedule"), Opened: a.opened, Log: a.log, Now: now})
 }
 
 func (a *app) poller(ctx context.Context) (runnable, error) {
@@ -35,7 +35,8 @@ func (a *app) poller(ctx context.Context) (runnable, error) {
 		return runnable{}, err
 	}
 	p := poll.New(a.cfg.Poll, poll.Deps{Profile: a.profile, Centres: a.centres, Pool: pool, Outbox: a.outbox(),
-		Holder: a.holder, TTL: a.cfg.Publish.LeaseTTL.D(), Log: a.log, Now: now, Limits: a.cfg.Limits, Dial: connectors.All().Dial, Gate: a.gate, Blobs: a.blobs, Space: a.space, Metrics: a.registry})
+		Holder: a.holder, TTL: a.cfg.Publish.LeaseTTL.D(), Log: a.log, Now: now, Limits: a.cfg.Limits, Dial: connectors.All().Dial, Gate: a.gate, Blobs: a.blobs, Space: a.space,
+		Opened: a.opened, Metrics: a.registry})
 	d := donewith.New(a.cfg.Poll, donewith.Deps{Pool: pool, Outbox: a.outbox(), Applied: a.appliedPosition, Loaded: a.loaded, Dial: connectors.All().Dial, Gate: a.gate,
 		Holder: a.holder, TTL: a.cfg.Publish.LeaseTTL.D(), Limits: a.cfg.Limits, Log: a.log, Now: now})
 	if a.once {

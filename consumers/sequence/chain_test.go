@@ -89,6 +89,9 @@ func TestPositionsAreChained(t *testing.T) {
 	if want := b.text("SELECT next - 1, encode(digest, 'hex') FROM control.position"); head.Begin != 1 || fmt.Sprintf("(%d,%s)", head.Last.Position, head.Last.Digest) != want {
 		t.Errorf("the chain from %d ends with %d, %s; control keeps %s", head.Begin, head.Last.Position, head.Last.Digest, want)
 	}
+	if got := b.text("SELECT given_at = $1, given_at FROM control.position", b.now); !strings.HasPrefix(got, "(t,") {
+		t.Errorf("when the last position was given: %s, not %s", got, b.now)
+	}
 }
 
 // The chain begins with the first position that this program draws. From then on

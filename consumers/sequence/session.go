@@ -2,7 +2,6 @@ package sequence
 
 import (
 	"context"
-	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -79,25 +78,10 @@ func (s *Sequencer) closeSessions(ctx context.Context, epoch int64, now time.Tim
 				return err
 			}
 			if closed {
-				out = append(out, closedEvent(c, now))
+				out = append(out, c.Closed(stageName, now))
 			}
 		}
 		return s.deps.Outbox.Append(ctx, tx, out...)
 	})
 	return err == nil, err
-}
-
-func closedEvent(c control.Session, now time.Time) schemas.Message {
-	st := schemas.Done
-	if c.Failed != "" {
-		st = schemas.Failed
-	}
-	return schemas.Message{
-		ID: schemas.EventID(stageName, schemas.LiveRun, c.ID, "session_closed"), Topic: schemas.StatusChangedTopic,
-		Key: c.ID, Stage: stageName, Subject: "session " + strconv.FormatInt(c.Number, 10), Time: now,
-		Body: &schemas.StatusChanged{
-			Scope: schemas.Scope{Run: schemas.LiveRun, Session: c.ID}, Entity: schemas.EntitySession,
-			Phase: c.Failed, Status: string(st), Number: c.Number, StartedAt: &c.OpenedAt, FinishedAt: &now,
-		},
-	}
 }

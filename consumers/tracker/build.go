@@ -182,7 +182,8 @@ func (s *build) commit(ctx context.Context, p piece) error {
 		if _, err := tx.Exec(ctx, "SET LOCAL synchronous_commit = off"); err != nil {
 			return fmt.Errorf("settings: %w", err)
 		}
-		return s.write(ctx, tx, p)
+		_, err := s.write(ctx, tx, p)
+		return err
 	})
 }
 
@@ -193,10 +194,11 @@ func (s *build) applyIn(ctx context.Context, tx pgx.Tx, to map[int32]int64) erro
 		if err != nil {
 			return err
 		}
-		if err := s.write(ctx, tx, p); err != nil {
+		st, err := s.write(ctx, tx, p)
+		if err != nil {
 			return err
 		}
-		return emptyTemps(ctx, tx)
+		return st.emptyTemps(ctx)
 	})
 }
 
@@ -215,24 +217,24 @@ func (s *build) sum(ranges []sink.Range) (piece, error) {
 	return p, err
 }
 
-func (s *build) write(ctx context.Context, tx pgx.Tx, p piece) error {
+func (s *build) write(ctx context.Context, tx pgx.Tx, p piece) (*store, error) {
 	st, err := newStore(ctx, tx, s.target, 0, s.meanings)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := noteUnreadable(ctx, st, p.bad); err != nil {
-		return err
+		return nil, err
 	}
 	if err := p.fold.write(ctx, st); err != nil {
-		return err
+		return nil, err
 	}
 	for _, r := range p.ranges {
 		if err := s.offsets.Advance(ctx, tx, r.Topic, r.Partition, r.From, r.To); err != nil {
-			return err
+			return nil, err
 		}
 		s.at[r.Partition] = r.To
 	}
-	return nil
+	return st, nil
 }
 
 // positions are the offsets that a schema has stored of the log.

@@ -48,16 +48,15 @@ func (w *Writer) Write(ctx context.Context, tx pgx.Tx, events []Event) (unplaced
 	if err := f.write(ctx, s); err != nil {
 		return nil, err
 	}
-	return unplaced, emptyTemps(ctx, tx)
+	return unplaced, s.emptyTemps(ctx)
 }
 
-// emptyTemps empties the temporary tables, as a commit would.
-func emptyTemps(ctx context.Context, tx pgx.Tx) error {
-	var names []string
-	for _, t := range tables() {
-		names = append(names, t.temp())
+// emptyTemps empties the temporary tables that were used, as a commit would.
+func (s *store) emptyTemps(ctx context.Context) error {
+	if len(s.temps) == 0 {
+		return nil
 	}
-	if _, err := tx.Exec(ctx, "TRUNCATE "+strings.Join(names, ", ")); err != nil {
+	if _, err := s.tx.Exec(ctx, "TRUNCATE "+strings.Join(s.temps, ", ")); err != nil {
 		return fmt.Errorf("empty the temporary tables: %w", err)
 	}
 	return nil

@@ -15,12 +15,16 @@ import (
 	trackersql "tributary/sql/tracker"
 )
 
-// table is a table that is written in batches: rows go by COPY into a
+// table is a table that is written in batches: many rows go by COPY into a
 // temporary table and from there, in the order of their ids, in one upsert.
 type table struct {
 	name    string
 	columns []string // the first is the id
 }
+
+// fewRows are written one by one: a transaction that has used a temporary table empties
+// all that its connection has as it commits, which takes longer than to write them.
+const fewRows = 8
 
 func (t table) temp() string { return "tracker_new_" + t.name }
 
@@ -41,6 +45,7 @@ type store struct {
 	schema string // the target's
 	target target
 	tables map[string]table
+	temps  []string // temporary tables that were used
 
 	meanings map[string]string // what exceptions mean, by their names
 }
@@ -48,21 +53,27 @@ type store struct {
 // sql is a statement written for the schema tracker, for the schema at hand.
 func (s *store) sql(statement string) string { return trackersql.Target(s.schema).SQL(statement) }
 
-// newStore begins a write to a target, with what exceptions mean. It makes the
-// temporary tables where this connection has none yet. What is counted goes to a slot
-// that nobody else has until the transaction ends.
+// newStore begins a write to a target, with what exceptions mean. What is counted goes
+// to a slot that nobody else has until the transaction ends.
 func newStore(ctx context.Context, tx pgx.Tx, to target, slot int32, meanings map[string]string) (*store, error) {
 	s := &store{tx: tx, schema: to.schema(), target: to, tables: map[string]table{}, meanings: meanings}
 	to.begin()
-	var ddl strings.Builder
 	for _, t := range tables() {
 		s.tables[t.name] = t
-		fmt.Fprintf(&ddl, "CREATE TEMP TABLE IF NOT EXISTS %s (LIKE %s.%s) ON COMMIT DELETE ROWS;", t.temp(), s.schema, t.name)
 	}
-	if _, err := tx.Exec(ctx, fmt.Sprintf("SET LOCAL client_min_messages = warning; SET LOCAL tributary.slot = %d; %s", slot, ddl.String()), pgx.QueryExecModeSimpleProtocol); err != nil {
-		return nil, fmt.Errorf("temporary tables: %w", err)
+	if _, err := tx.Exec(ctx, fmt.Sprintf("SET LOCAL client_min_messages = warning; SET LOCAL tributary.slot = %d", slot), pgx.QueryExecModeSimpleProtocol); err != nil {
+		return nil, fmt.Errorf("begin to write %s: %w", s.schema, err)
 	}
 	return s, nil
+}
+
+// temporary makes a table's temporary one where this connection has none yet.
+func (s *store) temporary(ctx context.Context, t table) error {
+	if _, err := s.tx.Exec(ctx, fmt.Sprintf("CREATE TEMP TABLE IF NOT EXISTS %s (LIKE %s.%s) ON COMMIT DELETE ROWS", t.temp(), s.schema, t.name), pgx.QueryExecModeSimpleProtocol); err != nil {
+		return fmt.Errorf("temporary table: %w", err)
+	}
+	s.temps = append(s.temps, t.temp())
+	return nil
 }
 
 // upsert writes rows, each of which begins with its id, by their ids, which are
@@ -77,21 +88,49 @@ func (s *store) upsert(ctx context.Context, name string, rows pg.Rows) error {
 	if len(rows.Values) == 0 {
 		return nil
 	}
-	if err := rows.Copy(ctx, s.tx, t.temp()); err != nil {
-		return fmt.Errorf("write %s.%s: %w", s.schema, name, err)
-	}
 	// Every transaction locks rows in the order of their ids, and tables in
 	// the same order, so that two of them never wait for each other.
+	write := s.upsertMany
+	if len(rows.Values) <= fewRows {
+		write = s.upsertFew
+	}
+	if err := write(ctx, t, rows); err != nil {
+		return fmt.Errorf("write %s.%s: %w", s.schema, name, err)
+	}
+	return nil
+}
+
+func (s *store) upsertMany(ctx context.Context, t table, rows pg.Rows) error {
+	if err := s.temporary(ctx, t); err != nil {
+		return err
+	}
+	if err := rows.Copy(ctx, s.tx, t.temp()); err != nil {
+		return err
+	}
 	list := strings.Join(t.columns, ", ")
+	_, err := s.tx.Exec(ctx, fmt.Sprintf("INSERT INTO %s.%s (%s) SELECT %s FROM %s ORDER BY id%s", s.schema, t.name, list, list, t.temp(), t.replacing()))
+	return err
+}
+
+func (s *store) upsertFew(ctx context.Context, t table, rows pg.Rows) error {
+	slices.SortFunc(rows.Values, func(a, b []any) int {
+		x, y := a[0].([16]byte), b[0].([16]byte) //nolint:forcetypeassert // every row begins with its id
+		return bytes.Compare(x[:], y[:])
+	})
+	sql, b := rows.Insert(s.schema+"."+t.name)+t.replacing(), &pgx.Batch{}
+	for _, row := range rows.Values {
+		b.Queue(sql, row...)
+	}
+	return s.tx.SendBatch(ctx, b).Close()
+}
+
+// replacing ends the insertion of rows, of which there may be earlier ones.
+func (t table) replacing() string {
 	set := make([]string, 0, len(t.columns))
 	for _, c := range t.columns[1:] {
 		set = append(set, c+" = excluded."+c)
 	}
-	if _, err := s.tx.Exec(ctx, fmt.Sprintf("INSERT INTO %s.%s (%s) SELECT %s FROM %s ORDER BY id ON CONFLICT (id) DO UPDATE SET %s",
-		s.schema, name, list, list, t.temp(), strings.Join(set, ", "))); err != nil {
-		return fmt.Errorf("write %s.%s: %w", s.schema, name, err)
-	}
-	return nil
+	return " ON CONFLICT (id) DO UPDATE SET " + strings.Join(set, ", ")
 }
 
 // merge adds to every state what its row remembers, and locks the row.

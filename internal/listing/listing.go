@@ -26,6 +26,18 @@ type Entry struct {
 // the last.
 type Next func() (Entry, error)
 
+// Of gives the given entries.
+func Of(entries []Entry) Next {
+	return func() (Entry, error) {
+		if len(entries) == 0 {
+			return Entry{}, io.EOF
+		}
+		e := entries[0]
+		entries = entries[1:]
+		return e, nil
+	}
+}
+
 // Compare orders entries: by directory and name, as bytes, then by all else.
 func Compare(a, b Entry) int {
 	return cmp.Or(strings.Compare(a.Directory, b.Directory), strings.Compare(a.Name, b.Name), cmp.Compare(a.Size, b.Size),

@@ -19,17 +19,6 @@ import (
 	"tributary/internal/listing"
 )
 
-func of(all []listing.Entry) listing.Next {
-	return func() (listing.Entry, error) {
-		if len(all) == 0 {
-			return listing.Entry{}, io.EOF
-		}
-		e := all[0]
-		all = all[1:]
-		return e, nil
-	}
-}
-
 func collect(t *testing.T, next listing.Next) (all []listing.Entry) {
 	t.Helper()
 	for {
@@ -61,11 +50,11 @@ func put(t *testing.T, s blob.Store, h listing.Head, base, all []listing.Entry) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	from := of(base)
+	from := listing.Of(base)
 	if h.Base == "" {
 		from = nil
 	}
-	sum, err := listing.Write(w, h, from, of(all))
+	sum, err := listing.Write(w, h, from, listing.Of(all))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,6 +96,9 @@ func TestAListingIsReadAsItWasWritten(t *testing.T) {
 	for i := range 200 {
 		base, all := random(rng, 1+i/2), random(rng, 1+i/2)
 		whole, sum := put(t, s, listing.Head{Source: "s", Poll: fmt.Sprint(i)}, nil, base)
+		if d, err := listing.Digest(listing.Of(base)); err != nil || d != sum {
+			t.Fatalf("the listing alone has %+v, written it has %+v: %v", d, sum, err)
+		}
 		if want := int64(len(once(base))); sum.Entries != want {
 			t.Fatalf("%d entries, want %d", sum.Entries, want)
 		}
@@ -151,7 +143,7 @@ func TestDiffer(t *testing.T) {
 	for range 200 {
 		a, b := once(random(rng, 30)), once(random(rng, 30))
 		var got, want []listing.Change
-		if err := listing.Differ(of(a), of(b), func(c listing.Change) error { got = append(got, c); return nil }); err != nil {
+		if err := listing.Differ(listing.Of(a), listing.Of(b), func(c listing.Change) error { got = append(got, c); return nil }); err != nil {
 			t.Fatal(err)
 		}
 		for i, side := range [][]listing.Entry{a, b} {
@@ -178,7 +170,7 @@ func TestWhatCantBeWritten(t *testing.T) {
 		"a tab, noted":  {{Name: "a", Note: "x\ty"}},
 		"a line's end,": {{Name: "a", Directory: "add\n"}},
 	} {
-		if _, err := listing.Write(io.Discard, listing.Head{}, nil, of(all)); err == nil {
+		if _, err := listing.Write(io.Discard, listing.Head{}, nil, listing.Of(all)); err == nil {
 			t.Errorf("%s is written", name)
 		}
 	}

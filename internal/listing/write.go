@@ -70,7 +70,21 @@ func Write(w io.Writer, h Head, base, all Next) (Sum, error) {
 	if err := errors.Join(err, out.Flush(), packed.Close()); err != nil {
 		return Sum{}, err
 	}
-	return Sum{s.entries, hex.EncodeToString(s.digest.Sum(nil))}, nil
+	return s.sum(), nil
+}
+
+// Digest is the Sum of a listing that is written nowhere.
+func Digest(all Next) (Sum, error) {
+	s := summing{next: all, digest: sha256.New()}
+	for {
+		_, err := s.entry()
+		switch {
+		case errors.Is(err, io.EOF):
+			return s.sum(), nil
+		case err != nil:
+			return Sum{}, err
+		}
+	}
 }
 
 func (c Change) sign() string {
@@ -88,6 +102,8 @@ type summing struct {
 	entries int64
 	digest  hash.Hash
 }
+
+func (s *summing) sum() Sum { return Sum{s.entries, hex.EncodeToString(s.digest.Sum(nil))} }
 
 func (s *summing) entry() (Entry, error) {
 	for {

@@ -117,8 +117,12 @@ func (w *Watcher) Run(ctx context.Context) error {
 	for {
 		var events chan fsnotify.Event
 		var failed chan error
+		var tells <-chan time.Time // nil: there is nothing to tell
 		if w.notify != nil {
 			events, failed = w.notify.Events, w.notify.Errors
+		}
+		if len(w.due) > 0 {
+			tells = tell.C
 		}
 		select {
 		case <-ctx.Done():
@@ -136,7 +140,7 @@ func (w *Watcher) Run(ctx context.Context) error {
 			w.deps.Lost(err)
 			w.begin()
 			refresh.Reset(quiet)
-		case <-tell.C:
+		case <-tells:
 			w.tell(ctx)
 			tell.Reset(quiet / 4)
 		}

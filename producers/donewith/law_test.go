@@ -120,7 +120,7 @@ func (p *played) conclude(t *rapid.T) {
 		if _, err := control.Record(ctx, tx, at, p.now, seen); err != nil {
 			return err
 		}
-		if err := control.CountMissing(ctx, tx, at); err != nil {
+		if _, err := control.CountMissing(ctx, tx, at); err != nil {
 			return err
 		}
 		gone, err := control.MarkGone(ctx, tx, at, 1, "00000000-0000-0000-0000-000000000000", 100)

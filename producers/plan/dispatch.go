@@ -17,7 +17,7 @@ import (
 
 const (
 	// pause is the longest time between two looks for work.
-	pause = 250 * time.Millisecond
+	pause = 500 * time.Millisecond
 	// atOnce is how many files one turn decides about at most.
 	atOnce = 4096
 	// worthwhile is how many small files make a connection's cost a small

@@ -41,10 +41,16 @@ func (s *Poller) compare(ctx context.Context, conn *pgxpool.Conn, p polled, c *c
 	if err := s.forgetNoChecksums(ctx, conn, p.Poll, c); err != nil {
 		return err
 	}
+	hosts := p.source.Shown(s.canonical)
+	if c.listed <= control.ShownAtOnce {
+		// Of few entries it is soon seen that none differs, whatever their times are exact to.
+		if rows, err := control.Compare(ctx, conn, p.Source, p.Number, hosts, zero, 1, false); err != nil || len(rows) == 0 {
+			return err
+		}
+	}
 	if err := s.sameTimes(ctx, conn, p, c); err != nil {
 		return err
 	}
-	hosts := p.source.Shown(s.canonical)
 	bounds, bounded, err := s.bounds(ctx, conn, p, c.listed)
 	if err != nil {
 		return err

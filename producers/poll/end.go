@@ -63,7 +63,7 @@ func (s *Poller) endOnce(ctx context.Context, db pg.Beginner, p control.Poll, c 
 				return err
 			}
 		}
-		if state == "complete" {
+		if state == "complete" && (c.ignored.total > 0 || p.Ignored > 0) {
 			if err := control.PutIgnored(ctx, tx, p.Source, c.ignored.total, c.ignored.first); err != nil {
 				return err
 			}
@@ -74,6 +74,12 @@ func (s *Poller) endOnce(ctx context.Context, db pg.Beginner, p control.Poll, c 
 		if err := control.EndPoll(ctx, tx, p, state, o.exception, o.message, now); err != nil {
 			return err
 		}
+		var closed *control.Session
+		if !c.found() {
+			if closed, err = control.CloseEmpty(ctx, tx, p, now); err != nil {
+				return err
+			}
+		}
 		if changed := c.found(); changed || state == "complete" {
 			p.NoChecksumsAt = c.noChecksumsAt(p, state, now)
 			if err := control.CountUnchanged(ctx, tx, p, changed, now); err != nil {
@@ -83,8 +89,10 @@ func (s *Poller) endOnce(ctx context.Context, db pg.Beginner, p control.Poll, c 
 		if err := putCheck(ctx, tx, p, c.trace, o, now); err != nil {
 			return err
 		}
-		if c.taken, err = control.StopTaking(ctx, tx, p, c.waiting); err != nil {
-			return err
+		if c.taken = p.Taken; c.found() || c.taken != (control.Taken{}) {
+			if c.taken, err = control.StopTaking(ctx, tx, p, c.waiting); err != nil {
+				return err
+			}
 		}
 		if state == "complete" || state == "minimal" {
 			if err := s.after(ctx, tx, p, c, now); err != nil {
@@ -100,12 +108,25 @@ func (s *Poller) endOnce(ctx context.Context, db pg.Beginner, p control.Poll, c 
 		if err := s.leaveAlone(ctx, tx, p, o.after); err != nil {
 			return err
 		}
-		return s.deps.Outbox.Append(ctx, tx, taskEvent(p, c, o, now))
+		return s.tellEnd(ctx, tx, p, c, o, closed, now)
 	})
 	if err == nil && rests {
 		s.tellRest(p, o)
 	}
 	return err
+}
+
+// tellEnd tells how the poll ended and, where that has closed it, its session. Nothing
+// waits for what a poll tells that found nothing, unless a person waits for the round.
+func (s *Poller) tellEnd(ctx context.Context, tx pgx.Tx, p control.Poll, c counts, o outcome, closed *control.Session, now time.Time) error {
+	told := []schemas.Message{taskEvent(p, c, o, now)}
+	if closed != nil {
+		told = append(told, closed.Closed(stage, now))
+	}
+	if p.Once || c.found() || o.state != "complete" && o.state != "minimal" {
+		return s.deps.Outbox.Append(ctx, tx, told...)
+	}
+	return s.deps.Outbox.AppendUnhurried(ctx, tx, told...)
 }
 
 // after has a source due soon again of which a poll to the end has left something that
@@ -115,6 +136,8 @@ func (s *Poller) after(ctx context.Context, tx pgx.Tx, p control.Poll, c counts,
 	switch {
 	case c.unsettled > 0 || c.nextTakesMore():
 		return control.SetDue(ctx, tx, p.Source, now.Add(s.cfg.Settle.D()))
+	case !p.Rests:
+		return nil
 	case c.waiting.Entries == 0:
 		return control.Rest(ctx, tx, p)
 	}
@@ -159,7 +182,8 @@ func (s *Poller) tellRest(p control.Poll, o outcome) {
 // gone. It holds a chunk of them at a time; the transaction is one, since a
 // poll that is repeated must not count twice what it lacks.
 func (s *Poller) missing(ctx context.Context, tx pgx.Tx, p control.Poll, now time.Time) (n int, err error) {
-	if err := control.CountMissing(ctx, tx, p); err != nil {
+	changed, err := control.CountMissing(ctx, tx, p)
+	if err != nil || changed == 0 {
 		return 0, err
 	}
 	if err := s.shrunk(ctx, tx, p); err != nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -26,6 +27,9 @@ const (
 	dropAtOnce = 100
 	// dropEvery is how often it is looked for old listings while sources show the same.
 	dropEvery = time.Minute
+	// readEvery is how often the listing that was kept last is read again while its
+	// source shows the same: one that is damaged meanwhile is replaced.
+	readEvery = time.Minute
 )
 
 // kept is where is kept what a poll was shown.
@@ -66,15 +70,16 @@ func (k *kept) note(ctx context.Context, tx pgx.Tx, now time.Time) error {
 
 // keep keeps what a listing showed in the blob store. That it can't is no fault of
 // the listing's: the poll goes on, and its event says so.
-func (s *Poller) keep(ctx context.Context, conn *pgxpool.Conn, p control.Poll, log *slog.Logger) kept {
+func (s *Poller) keep(ctx context.Context, conn *pgxpool.Conn, p control.Poll, entries int, log *slog.Logger) kept {
 	if s.deps.Blobs == nil || s.cfg.KeepListings == 0 {
 		return kept{}
 	}
-	k, err := s.keepInTime(ctx, conn, p, log)
+	k, err := s.keepInTime(ctx, conn, p, entries, log)
 	if err != nil {
 		log.Warn("what the listing showed can't be kept; the poll goes on without", "error", text(err))
 		return kept{lacks: text(err)}
 	}
+	s.read.note(p.Source, k.SHA256, s.deps.Now())
 	return k
 }
 
@@ -83,17 +88,23 @@ var (
 	errKeptTooSlow = errors.New("keeping the listing took longer than poll.timeout")
 )
 
-func (s *Poller) keepInTime(ctx context.Context, conn *pgxpool.Conn, p control.Poll, log *slog.Logger) (k kept, err error) {
+func (s *Poller) keepInTime(ctx context.Context, conn *pgxpool.Conn, p control.Poll, entries int, log *slog.Logger) (k kept, err error) {
 	if conn.Conn().IsClosed() {
 		return kept{}, errKeptTooLate
 	}
 	if err := s.deps.Space.Low(); err != nil {
 		return kept{}, err
 	}
-	last, err := s.lastKept(ctx, conn, p.Source, log)
+	row, whole, err := control.LastListing(ctx, conn, p.Source)
 	if err != nil {
 		return kept{}, err
 	}
+	if row != nil && entries <= control.ShownAtOnce && s.read.lately(p.Source, row.SHA256, s.deps.Now()) {
+		if same, err := shows(ctx, conn, row); err != nil || same {
+			return kept{KeptListing: *row, again: true}, err
+		}
+	}
+	last := s.openLast(ctx, row, whole, log)
 	if last != nil {
 		defer last.all.Close()
 	}
@@ -117,19 +128,64 @@ type lastKept struct {
 	all   *listing.Reader // that blob
 }
 
-// lastKept opens the listing that was kept last; nil if there is none, or it can't be
+// openLast opens the listing that was kept last; nil if there is none, or it can't be
 // read any more.
-func (s *Poller) lastKept(ctx context.Context, conn *pgxpool.Conn, source string, log *slog.Logger) (*lastKept, error) {
-	row, whole, err := control.LastListing(ctx, conn, source)
-	if err != nil || row == nil {
-		return nil, err
+func (s *Poller) openLast(ctx context.Context, row *control.KeptListing, whole int64, log *slog.Logger) *lastKept {
+	if row == nil {
+		return nil
 	}
 	r, err := listing.Open(ctx, s.deps.Blobs, row.SHA256)
 	if err != nil {
 		log.Warn("the listing that was kept last can't be used; this one is kept whole", "error", text(err))
-		return nil, nil
+		return nil
 	}
-	return &lastKept{*row, whole, r}, nil
+	return &lastKept{*row, whole, r}
+}
+
+// shows tells whether the connection's listing, of few entries, is one that is kept. It
+// takes neither a transaction nor the blob.
+func shows(ctx context.Context, conn *pgxpool.Conn, row *control.KeptListing) (bool, error) {
+	few, err := control.FewShown(ctx, conn)
+	if err != nil {
+		return false, err
+	}
+	sum, err := listing.Digest(listing.Of(few))
+	return sum.Digest == row.Digest, err
+}
+
+// reads are when this member last wrote or read the listing of each source that was kept
+// last, to its end.
+type reads struct {
+	mu sync.Mutex
+	by map[string]readAt
+}
+
+type readAt struct {
+	sha256 string
+	at     time.Time
+}
+
+// note notes that a source's listing is kept in a blob that could be read at a time. It
+// says nothing new of one that was read lately, and was only compared since.
+func (r *reads) note(source, sha256 string, at time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.by == nil {
+		r.by = map[string]readAt{}
+	}
+	was := r.by[source]
+	if since := at.Sub(was.at); was.sha256 != sha256 || since < 0 || since >= readEvery {
+		r.by[source] = readAt{sha256, at}
+	}
+}
+
+// lately tells whether a source's listing was read from a blob less than readEvery ago.
+func (r *reads) lately(source, sha256 string, at time.Time) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	was := r.by[source]
+	since := at.Sub(was.at)
+	return was.sha256 == sha256 && since >= 0 && since < readEvery
 }
 
 // differing keeps what differs from the last listing, or from the one from which that

@@ -228,6 +228,68 @@ type fullWriter struct{ blob.Writer }
 
 func (fullWriter) Write([]byte) (int, error) { return 0, blob.ErrFull }
 
+// What shows the same is compared with what control knows of the last listing: its blob
+// is neither read nor written, but once a minute, and always by who never read it.
+func TestAnUnchangedListingIsSeldomRead(t *testing.T) {
+	k := newKeeper(t)
+	blobs := &countingStore{Dir: k.blobs}
+	k.deps.Blobs = blobs
+	k.server.dirs["add"] = append(k.server.dirs["add"], remote.Entry{Name: "readme.txt", Size: 3})
+	k.server.show(good, 10)
+	first := k.polls().Attributes["listing"]
+	for i, tc := range []struct {
+		name   string
+		after  time.Duration
+		change func()
+		reads  bool
+	}{
+		{name: "soon", after: time.Second},
+		{name: "just before a minute is over", after: 58 * time.Second},
+		{name: "a minute after it was written", after: time.Second, reads: true},
+		{name: "soon after it was read", after: time.Second},
+		{name: "our clock goes back", after: -time.Hour, reads: true},
+		{name: "another member", after: time.Second, change: func() { k.Poller = New(k.cfg, k.deps) }, reads: true},
+		{name: "another listing", after: time.Second, change: func() { k.server.show(good, 11) }, reads: true},
+		{name: "the first again", after: time.Second, change: func() { k.server.show(good, 10) }, reads: true},
+		{name: "the first once more", after: time.Second},
+	} {
+		if tc.change != nil {
+			tc.change()
+		}
+		k.now = k.now.Add(tc.after)
+		before := blobs.used
+		e := k.polls()
+		if e.Attributes["listing"] == "" || tc.change == nil && i < 4 && e.Attributes["listing"] != first {
+			t.Errorf("%s: the event says %v, the first listing was %s", tc.name, e.Attributes, first)
+		}
+		if got := blobs.used > before; got != tc.reads {
+			t.Errorf("%s: blobs were used: %t", tc.name, got)
+		}
+		if got := k.text("SELECT max(listed_at) FROM control.listing WHERE sha256 = $1", e.Attributes["listing"]); tc.after > 0 && i < 4 && got != fmt.Sprint(k.now) {
+			t.Errorf("%s: it was shown last at %s", tc.name, got)
+		}
+		if d := cmp.Diff(k.shown(), k.at(k.now, false)); tc.after > 0 && d != "" {
+			t.Errorf("%s (- shown, + kept):\n%s", tc.name, d)
+		}
+	}
+}
+
+// countingStore counts how often blobs are made or opened.
+type countingStore struct {
+	*blob.Dir
+	used int
+}
+
+func (s *countingStore) Create(ctx context.Context) (blob.Writer, error) {
+	s.used++
+	return s.Dir.Create(ctx)
+}
+
+func (s *countingStore) Open(ctx context.Context, name string) (blob.Blob, error) {
+	s.used++
+	return s.Dir.Open(ctx, name)
+}
+
 // Where the last listing is damaged, the next is kept whole, though it shows the same.
 func TestADamagedListingIsNoBase(t *testing.T) {
 	k := newKeeper(t)

@@ -51,7 +51,7 @@ func (s *Poller) poll(ctx context.Context, p control.Poll, log *slog.Logger) err
 	if err := control.CreateListing(ctx, conn); err != nil {
 		return err
 	}
-	defer empty(ctx, conn)
+	defer func() { empty(ctx, conn, c.listed+c.ignored.total) }()
 	var src config.Source
 	var cfg remote.Config
 	if err := c.trace.Do("configuration", func() (string, error) {
@@ -102,7 +102,7 @@ func (s *Poller) poll(ctx context.Context, p control.Poll, log *slog.Logger) err
 	case len(c.passedOver()) > 0:
 		c.kept = kept{lacks: "directories were passed over, as their times say that nothing came"}
 	default:
-		if c.kept = s.keep(ctx, conn, p, log); ctx.Err() != nil {
+		if c.kept = s.keep(ctx, conn, p, c.listed+c.ignored.total, log); ctx.Err() != nil {
 			return ctx.Err()
 		}
 	}
@@ -134,10 +134,10 @@ func untakable(err error) bool {
 }
 
 // empty gives back what a listing takes in the database.
-func empty(ctx context.Context, conn *pgxpool.Conn) {
+func empty(ctx context.Context, conn *pgxpool.Conn, entries int) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
-	_ = control.EmptyListing(ctx, conn) // the next poll on this connection empties it too
+	_ = control.EmptyListing(ctx, conn, entries) // the next poll on this connection empties it too
 }
 
 // listInTime lists within the time that a poll has for it.

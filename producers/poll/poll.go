@@ -48,6 +48,9 @@ type Deps struct {
 	Gate  func(src config.Source, server string) *throttle.Gate
 	Blobs blob.Store  // where is kept what listings show; nil: nowhere
 	Space *blob.Space // room for that
+	// Opened tells that a session was opened in this process, so that its polls don't wait
+	// to be found; nil: none is.
+	Opened <-chan struct{}
 	// Metrics tells how local directories are watched; nil: nobody asks.
 	Metrics prometheus.Registerer
 }
@@ -57,6 +60,7 @@ type Poller struct {
 	cfg  config.Poll
 	deps Deps
 	took lasted
+	read reads
 
 	local *prometheus.GaugeVec // local directories, by how they are watched
 
@@ -69,8 +73,11 @@ func New(cfg config.Poll, d Deps) *Poller {
 }
 
 const (
-	// idle is how long is waited when no poll is due.
+	// idle is how long is waited when no poll can be taken while others of the poller's run,
+	// whose end may give credit back.
 	idle = 200 * time.Millisecond
+	// rest is how long is waited while none runs.
+	rest = 500 * time.Millisecond
 	// leaveEvery is the time between two looks for what sources left that are
 	// removed or in maintenance.
 	leaveEvery = time.Second
@@ -101,6 +108,7 @@ func (s *Poller) work(ctx context.Context, g *errgroup.Group) error {
 		case <-ctx.Done():
 			return nil
 		case <-timer.C:
+		case <-s.deps.Opened:
 		}
 		if !slots.wait(ctx) {
 			return nil
@@ -115,7 +123,11 @@ func (s *Poller) work(ctx context.Context, g *errgroup.Group) error {
 			timer.Reset(5 * idle)
 		case !ok:
 			slots.release()
-			timer.Reset(idle)
+			pause := rest
+			if slots.used() {
+				pause = idle
+			}
+			timer.Reset(pause)
 		default:
 			end := slots.occupy(p.Server)
 			g.Go(func() error {

@@ -50,6 +50,13 @@ func (s *slots) full() []string {
 	return servers
 }
 
+// used tells whether a poll runs.
+func (s *slots) used() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.busy) > 0
+}
+
 // occupy uses the caller's slot for a server; end gives it back.
 func (s *slots) occupy(server string) (end func()) {
 	s.mu.Lock()

@@ -14,14 +14,16 @@ import (
 // for that. What is recorded after midnight counts to the new day, of which nothing
 // had been used.
 func (s *Poller) bounds(ctx context.Context, conn *pgxpool.Conn, p polled, listed int) (b control.Bounds, choose bool, err error) {
-	day, _ := p.source.Day(s.deps.Now())
-	taken, today, err := control.TakenUp(ctx, conn, p.Poll, day)
-	if err != nil {
-		return b, false, err
+	var today control.Taken
+	if p.source.MaxFilesPerDay > 0 || p.source.MaxBytesPerDay > 0 {
+		day, _ := p.source.Day(s.deps.Now())
+		if today, err = control.TakenOn(ctx, conn, p.Source, day); err != nil {
+			return b, false, err
+		}
 	}
 	b = control.Bounds{
-		PollFiles: control.Bound{Most: int64(cmp.Or(p.source.MaxNew, s.cfg.MaxNew)), Used: taken.Looks},
-		PollBytes: control.Bound{Most: int64(p.source.MaxNewBytes), Used: taken.Bytes},
+		PollFiles: control.Bound{Most: int64(cmp.Or(p.source.MaxNew, s.cfg.MaxNew)), Used: p.Taken.Looks},
+		PollBytes: control.Bound{Most: int64(p.source.MaxNewBytes), Used: p.Taken.Bytes},
 		DayFiles:  control.Bound{Most: p.source.MaxFilesPerDay, Used: today.Files},
 		DayBytes:  control.Bound{Most: int64(p.source.MaxBytesPerDay), Used: today.Bytes},
 	}

@@ -12,7 +12,7 @@ import (
 	"tributary/sql/outbox"
 )
 
-// settle stores what became of a batch, in one transaction under the lease: what
+// settle stores what became of a batch, at once and under the lease: what
 // is acknowledged is taken out of the outbox, what is refused for good becomes a
 // letter, and what waits for it gets its end.
 func (p *Publisher) settle(ctx context.Context, epoch int64, b *batch) error {
@@ -37,6 +37,13 @@ func (p *Publisher) settle(ctx context.Context, epoch int64, b *batch) error {
 		}
 	}
 	if len(gone)+len(partly) == 0 {
+		return nil
+	}
+	if len(partly) == 0 && !b.spoiled() {
+		if err := outbox.DeleteUnder(ctx, p.deps.Pool, p.lease, epoch, gone); err != nil {
+			return fmt.Errorf("delete what was published: %w", err)
+		}
+		p.settled(b, len(gone), nil)
 		return nil
 	}
 	var letters []outbox.Letter

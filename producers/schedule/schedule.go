@@ -34,8 +34,11 @@ type Deps struct {
 	Pool    *pgxpool.Pool
 	Outbox  outbox.Outbox
 	Lease   pg.Lease
-	Log     *slog.Logger
-	Now     func() time.Time
+	// Opened is told of each session that opens, unless it still holds that one did; nil:
+	// nobody is told.
+	Opened chan<- struct{}
+	Log    *slog.Logger
+	Now    func() time.Time
 }
 
 // Scheduler opens sessions under a lease, so that any number may run.
@@ -157,13 +160,21 @@ func (s *Scheduler) Open(ctx context.Context, once bool) (string, error) {
 		if err := control.OpenSession(ctx, tx, id, number, once, now, polls); err != nil {
 			return err
 		}
-		return s.deps.Outbox.Append(ctx, tx, sessionEvent(id, number, now, len(polls)))
+		opened := sessionEvent(id, number, now, len(polls))
+		if once {
+			return s.deps.Outbox.Append(ctx, tx, opened)
+		}
+		return s.deps.Outbox.AppendUnhurried(ctx, tx, opened) // whatever the polls find is behind it
 	})
 	if out := s.takeOut(ctx, bad); out != nil {
 		s.deps.Log.Warn("sources that can't be scheduled are not taken out yet; trying again", "error", out)
 	}
 	if err != nil {
 		return "", err
+	}
+	select {
+	case s.deps.Opened <- struct{}{}:
+	default:
 	}
 	s.deps.Log.Debug("session opened", "session", id)
 	return id, nil

@@ -134,9 +134,9 @@ func scanSession(r pgx.CollectableRow) (s Session, err error) {
 	return s, err
 }
 
-// EndSession gives a session's end its position; false if another did.
+// EndSession gives a session's end its position; false if another did, or closed it.
 func EndSession(ctx context.Context, tx pgx.Tx, id string, position int64) (bool, error) {
-	tag, err := tx.Exec(ctx, "UPDATE control.session SET end_position=$2 WHERE id=$1 AND end_position IS NULL", id, position)
+	tag, err := tx.Exec(ctx, "UPDATE control.session SET end_position=$2 WHERE id=$1 AND end_position IS NULL AND closed_at IS NULL", id, position)
 	if err != nil {
 		return false, fmt.Errorf("end session: %w", err)
 	}
@@ -158,15 +158,6 @@ func AppliedSessions(ctx context.Context, q pg.Querier, applied int64) ([]Sessio
 		return nil, fmt.Errorf("find sessions that are applied: %w", err)
 	}
 	return pgx.CollectRows(rows, scanSession)
-}
-
-// CloseSession closes a session; false if another did.
-func CloseSession(ctx context.Context, tx pgx.Tx, id string, now time.Time) (bool, error) {
-	tag, err := tx.Exec(ctx, "UPDATE control.session SET closed_at = $2 WHERE id = $1 AND closed_at IS NULL", id, now)
-	if err != nil {
-		return false, fmt.Errorf("close session: %w", err)
-	}
-	return tag.RowsAffected() == 1, nil
 }
 
 // Document is what sequence keeps of a document that has ended before

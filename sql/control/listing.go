@@ -53,24 +53,34 @@ func ShownBefore(ctx context.Context, q pg.Querier, source string, files []strin
 	return byFile, nil
 }
 
-// listingState is under what a connection has noted whether its tables for a listing are
-// there and empty: to make them, and to empty them, takes Postgres longer than anything
-// else of a poll that finds nothing.
-const listingState = "tributary.control.listing"
+// listingKey is under what a connection has noted a listingState.
+const listingKey = "tributary.control.listing"
+
+// listingState is how a connection's tables for a listing are. To make or to truncate
+// them takes Postgres longer than anything else of a poll that finds nothing: it makes new
+// files for the tables and their indexes, and every backend forgets what it knew of them.
+type listingState struct {
+	empty bool // they are there, and empty
+	dead  int  // entries that were deleted from them since they were truncated
+}
+
+// mostDead is how many deleted entries there may be in the tables, which no vacuum sees.
+const mostDead = 1000
 
 // CreateListing makes the connection's temporary tables for one listing: the files, and
 // what else was shown.
 func CreateListing(ctx context.Context, c *pgxpool.Conn) error {
 	noted := c.Conn().PgConn().CustomData()
-	if empty, is := noted[listingState].(bool); is && empty {
-		noted[listingState] = false
+	if is, _ := noted[listingKey].(listingState); is.empty {
+		noted[listingKey] = listingState{dead: is.dead}
 		return nil
 	}
+	delete(noted, listingKey)
 	for _, sql := range []string{
 		`CREATE TEMP TABLE IF NOT EXISTS listed (file uuid PRIMARY KEY, action text NOT NULL, name text NOT NULL, size bigint NOT NULL, mtime timestamptz,
 			exception text NOT NULL, message text NOT NULL, precision int NOT NULL, yearless boolean NOT NULL, known boolean NOT NULL, attributes jsonb, shown timestamptz, turn boolean NOT NULL DEFAULT false)`,
 		`CREATE TEMP TABLE IF NOT EXISTS passed_over (directory text NOT NULL, name text NOT NULL, size bigint NOT NULL, mtime timestamptz, note text NOT NULL)`,
-		emptyListing,
+		truncateListing,
 	} {
 		if _, err := c.Exec(ctx, sql); err != nil {
 			return fmt.Errorf("temporary table for the listing: %w", err)
@@ -79,14 +89,24 @@ func CreateListing(ctx context.Context, c *pgxpool.Conn) error {
 	return nil
 }
 
-const emptyListing = "TRUNCATE pg_temp.listed, pg_temp.passed_over"
+const (
+	truncateListing = "TRUNCATE pg_temp.listed, pg_temp.passed_over"
+	deleteListing   = "WITH o AS (DELETE FROM pg_temp.passed_over) DELETE FROM pg_temp.listed"
+)
 
-// EmptyListing gives back the room that a listing takes.
-func EmptyListing(ctx context.Context, c *pgxpool.Conn) error {
-	if _, err := c.Exec(ctx, emptyListing); err != nil {
+// EmptyListing gives back the room that a listing of so many entries takes. Where these are
+// few it deletes them, and gives the room back some polls later.
+func EmptyListing(ctx context.Context, c *pgxpool.Conn, entries int) error {
+	noted := c.Conn().PgConn().CustomData()
+	is, _ := noted[listingKey].(listingState)
+	is, sql := listingState{empty: true, dead: is.dead + entries}, deleteListing
+	if is.dead > mostDead {
+		is.dead, sql = 0, truncateListing
+	}
+	if _, err := c.Exec(ctx, sql); err != nil {
 		return fmt.Errorf("empty the listing: %w", err)
 	}
-	c.Conn().PgConn().CustomData()[listingState] = true
+	noted[listingKey] = is
 	return nil
 }
 

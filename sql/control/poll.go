@@ -26,6 +26,12 @@ type Poll struct {
 	Definition                          string // of the source, as it is defined now
 	Passed                              bool   // whether a poll has checked it so before
 	Revision                            int64  // of the source, as it is now
+	// Ignored is how many entries its last complete listing showed that nobody takes up.
+	Ignored int64 `db:"-"`
+	// Rests tells that the source is polled once and no more.
+	Rests bool `db:"-"`
+	// Taken is what the poll has taken up already, as one that is taken again may have.
+	Taken Taken `db:"-"`
 	// Directories are what the poll may go by; nothing is known of a poll that was left.
 	Directories Directories `db:"-"`
 	// Clock is what is known of the clock of the source's server.
@@ -74,11 +80,11 @@ func TakePoll(ctx context.Context, pool *pgxpool.Pool, holder string, full []str
 				WHERE c.server <> ALL($2) AND `+open("c", "$3")+` AND ((q.state='due' AND q.not_before <= $3) OR (q.state='running' AND q.lease_until < clock_timestamp()))
 				  AND `+creditSQL+` > 0
 				ORDER BY (SELECT o.number FROM control.session o WHERE o.id = q.session), q.id LIMIT 1)
-			RETURNING p.id, p.session, p.source, p.server, p.centre, s.number, s.once, p.epoch, p.attempts, p.started_at, d.definition::text, d.passed = md5(d.definition::text), d.revision, d.directories, d.clock, d.no_checksums_at, `+judgedBySQL, "c.server"),
+			RETURNING p.id, p.session, p.source, p.server, p.centre, s.number, s.once, p.epoch, p.attempts, p.started_at, d.definition::text, d.passed = md5(d.definition::text), d.revision, d.ignored, coalesce(d.definition->>'cron', '') = '@once', p.taken, p.taken_bytes, d.directories, d.clock, d.no_checksums_at, `+judgedBySQL, "c.server"),
 			holder, append([]string{}, full...), now, interval(ttl))
 		var stored []byte
 		var of string
-		err := row.Scan(&p.ID, &p.Session, &p.Source, &p.Server, &p.Centre, &p.Number, &p.Once, &p.Epoch, &p.Attempts, &p.StartedAt, &p.Definition, &p.Passed, &p.Revision, &stored, &p.Clock, &p.NoChecksumsAt, &of)
+		err := row.Scan(&p.ID, &p.Session, &p.Source, &p.Server, &p.Centre, &p.Number, &p.Once, &p.Epoch, &p.Attempts, &p.StartedAt, &p.Definition, &p.Passed, &p.Revision, &p.Ignored, &p.Rests, &p.Taken.Looks, &p.Taken.Bytes, &stored, &p.Clock, &p.NoChecksumsAt, &of)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil
 		}
@@ -204,16 +210,17 @@ type Vanished struct {
 }
 
 // CountMissing counts for each hosting how many complete listings in a row
-// have lacked it, this one included.
-func CountMissing(ctx context.Context, tx pgx.Tx, p Poll) error {
+// have lacked it, this one included. Where that changes none, none is lacking.
+func CountMissing(ctx context.Context, tx pgx.Tx, p Poll) (changed int64, err error) {
 	// The statistics know nothing of a new source, and of the listing nothing at
 	// all: a join of the two may be planned for one row and done for all of them,
 	// so each row is looked up by itself.
-	if _, err := tx.Exec(ctx, `UPDATE control.hosting h SET misses = CASE WHEN EXISTS (SELECT FROM pg_temp.listed l WHERE l.file = h.file OFFSET 0) THEN 0 ELSE h.misses + 1 END
-		WHERE h.source=$1 AND h.state='present' AND (h.misses > 0 OR NOT EXISTS (SELECT FROM pg_temp.listed l WHERE l.file = h.file OFFSET 0))`, p.Source); err != nil {
-		return fmt.Errorf("count missing files: %w", err)
+	tag, err := tx.Exec(ctx, `UPDATE control.hosting h SET misses = CASE WHEN EXISTS (SELECT FROM pg_temp.listed l WHERE l.file = h.file OFFSET 0) THEN 0 ELSE h.misses + 1 END
+		WHERE h.source=$1 AND h.state='present' AND (h.misses > 0 OR NOT EXISTS (SELECT FROM pg_temp.listed l WHERE l.file = h.file OFFSET 0))`, p.Source)
+	if err != nil {
+		return 0, fmt.Errorf("count missing files: %w", err)
 	}
-	return nil
+	return tag.RowsAffected(), nil
 }
 
 // Lack is how many of the files that a source hosted in a directory before a listing
@@ -260,6 +267,9 @@ func MarkGone(ctx context.Context, tx pgx.Tx, p Poll, goneAfter int, after strin
 
 // classGone classes the looks of what is gone from a source that never settled.
 func classGone(ctx context.Context, tx pgx.Tx, source string, gone []Vanished) error {
+	if len(gone) == 0 {
+		return nil
+	}
 	files := make([]string, len(gone))
 	for i, v := range gone {
 		files[i] = v.File

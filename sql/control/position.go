@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -17,7 +18,14 @@ type Position struct {
 	Next int64
 	// Previous is what the record of Next names as the one before it.
 	Previous string
+	// GivenAt is when that one was given; zero if that is not known.
+	GivenAt time.Time
 }
+
+// Heartbeat is how long sessions that found nothing close without positions after one
+// was given: a record that contradicts the order is found with the next position, so there
+// is one whenever a session ends after that.
+const Heartbeat = 10 * time.Second
 
 // GivenPosition is the last position that was given; 0 before the first.
 func GivenPosition(ctx context.Context, q pg.Querier) (last int64, err error) {
@@ -58,7 +66,7 @@ func AppendPositions(ctx context.Context, tx pgx.Tx, o outbox.Outbox, at Positio
 			if len(out) == 0 || out[0].Topic != schemas.DocumentOrderedTopic {
 				return fmt.Errorf("position %d can't be published", at.Next)
 			}
-			at = Position{Next: at.Next + 1, Previous: chain.Of(out[0].Value).String()}
+			at = Position{Next: at.Next + 1, Previous: chain.Of(out[0].Value).String(), GivenAt: m.Time}
 		}
 		records = append(records, out...)
 	}
@@ -70,9 +78,9 @@ func AppendPositions(ctx context.Context, tx pgx.Tx, o outbox.Outbox, at Positio
 	return outbox.Append(ctx, tx, o.Schema, records)
 }
 
-// SetPosition stores the next position to give, and what it names.
+// SetPosition stores the next position to give, what it names, and when that was given.
 func SetPosition(ctx context.Context, tx pgx.Tx, p Position) error {
-	if _, err := tx.Exec(ctx, "UPDATE control.position SET next = $1, digest = decode(nullif($2, $3), 'hex')", p.Next, p.Previous, chain.Start); err != nil {
+	if _, err := tx.Exec(ctx, "UPDATE control.position SET next = $1, digest = decode(nullif($2, $3), 'hex'), given_at = nullif($4, '0001-01-01Z'::timestamptz)", p.Next, p.Previous, chain.Start, p.GivenAt); err != nil {
 		return fmt.Errorf("store position: %w", err)
 	}
 	return nil

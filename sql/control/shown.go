@@ -30,8 +30,27 @@ func StorePassedOver(ctx context.Context, c pg.Querier, entries []listing.Entry)
 	return nil
 }
 
-// shownAtOnce is how many entries are read at once.
-const shownAtOnce = 2000
+// ShownAtOnce is how many entries are read at once.
+const ShownAtOnce = 2000
+
+// allShown reads the connection's listing in the order of listing.Compare.
+const allShown = `SELECT * FROM (SELECT action AS directory, name, size, coalesce(shown, mtime) AS mod_time, exception AS note FROM pg_temp.listed
+		UNION ALL SELECT directory, name, size, mtime, note FROM pg_temp.passed_over) e
+	ORDER BY directory COLLATE "C", name COLLATE "C", size, mod_time NULLS FIRST, note COLLATE "C"`
+
+// FewShown returns the entries of a connection's listing of at most ShownAtOnce, in the
+// order of listing.Compare.
+func FewShown(ctx context.Context, q pg.Querier) ([]listing.Entry, error) {
+	rows, err := q.Query(ctx, allShown)
+	if err != nil {
+		return nil, fmt.Errorf("read what a listing showed: %w", err)
+	}
+	few, err := pgx.CollectRows(rows, pgx.RowToStructByName[listing.Entry])
+	if err != nil {
+		return nil, fmt.Errorf("read what a listing showed: %w", err)
+	}
+	return few, nil
+}
 
 // AllShown gives all entries of the connection's listing in the order of
 // listing.Compare. It reads them within the given transaction, in which each
@@ -43,15 +62,13 @@ func AllShown(ctx context.Context, tx pgx.Tx, patience time.Duration) (listing.N
 	if _, err := tx.Exec(ctx, "CLOSE ALL"); err != nil {
 		return nil, fmt.Errorf("read what a listing showed: %w", err)
 	}
-	if _, err := tx.Exec(ctx, `DECLARE shown NO SCROLL CURSOR FOR SELECT * FROM (SELECT action AS directory, name, size, coalesce(shown, mtime) AS mod_time, exception AS note FROM pg_temp.listed
-			UNION ALL SELECT directory, name, size, mtime, note FROM pg_temp.passed_over) e
-		ORDER BY directory COLLATE "C", name COLLATE "C", size, mod_time NULLS FIRST, note COLLATE "C"`); err != nil {
+	if _, err := tx.Exec(ctx, "DECLARE shown NO SCROLL CURSOR FOR "+allShown); err != nil {
 		return nil, fmt.Errorf("read what a listing showed: %w", err)
 	}
 	var left []listing.Entry
 	return func() (listing.Entry, error) {
 		if len(left) == 0 {
-			rows, err := tx.Query(ctx, "FETCH "+strconv.Itoa(shownAtOnce)+" FROM shown")
+			rows, err := tx.Query(ctx, "FETCH "+strconv.Itoa(ShownAtOnce)+" FROM shown")
 			if err == nil {
 				left, err = pgx.CollectRows(rows, pgx.RowToStructByName[listing.Entry])
 			}

@@ -150,17 +150,6 @@ func ChooseTurn(ctx context.Context, q pg.Querier, source string, session int64,
 	return w, nil
 }
 
-// TakenUp returns what a poll has taken up already, as one that is taken again may have,
-// and what was taken up of its source on a day.
-func TakenUp(ctx context.Context, q pg.Querier, p Poll, day string) (poll, today Taken, err error) {
-	err = q.QueryRow(ctx, "SELECT taken, taken_bytes FROM control.poll WHERE id = $1", p.ID).Scan(&poll.Looks, &poll.Bytes)
-	if err != nil {
-		return poll, today, fmt.Errorf("poll of %s: read what it has taken up: %w", p.Source, err)
-	}
-	today, err = TakenOn(ctx, q, p.Source, day)
-	return poll, today, err
-}
-
 // TakenOn returns the files and bytes that were taken up of a source on a day.
 func TakenOn(ctx context.Context, q pg.Querier, source, day string) (t Taken, err error) {
 	err = q.QueryRow(ctx, "SELECT coalesce(sum(files), 0)::bigint, coalesce(sum(bytes), 0)::bigint FROM control.source_day WHERE source = $1 AND day = $2::text::date", source, day).Scan(&t.Files, &t.Bytes)

@@ -49,6 +49,10 @@ const (
 // topic would take is refused with a *schemas.TooLargeError, and nothing is
 // added: everything behind it would wait for ever.
 func Append(ctx context.Context, tx pgx.Tx, schema string, records []schemas.Record) error {
+	return add(ctx, tx, schema, records, true)
+}
+
+func add(ctx context.Context, tx pgx.Tx, schema string, records []schemas.Record, wake bool) error {
 	if len(records) == 0 {
 		return nil
 	}
@@ -63,7 +67,9 @@ func Append(ctx context.Context, tx pgx.Tx, schema string, records []schemas.Rec
 		batch.Queue("INSERT INTO "+schema+".outbox (events, packed) VALUES ($1, $2)", n, schemas.PackRecords(records[:n]))
 		records = records[n:]
 	}
-	batch.Queue("SELECT pg_notify($1, '')", schema+"_outbox")
+	if wake {
+		batch.Queue("SELECT pg_notify($1, '')", schema+"_outbox")
+	}
 	if err := tx.SendBatch(ctx, batch).Close(); err != nil {
 		return fmt.Errorf("append to %s.outbox: %w", schema, err)
 	}
@@ -119,14 +125,37 @@ func Rewrite(ctx context.Context, q pg.Querier, schema string, row Row, left []s
 // outbox was made anew since they were read, its rows stay, though they have the
 // same ids.
 func Delete(ctx context.Context, q pg.Querier, schema string, rows []Row) error {
-	ids, created := make([]int64, len(rows)), make([]time.Time, len(rows))
-	for i, r := range rows {
-		ids[i], created[i] = r.ID, r.Created
-	}
-	if _, err := q.Exec(ctx, "DELETE FROM "+schema+".outbox o USING unnest($1::bigint[], $2::timestamptz[]) g(id, created_at) WHERE o.id = g.id AND o.created_at = g.created_at", ids, created); err != nil {
+	ids, created := named(rows)
+	if _, err := q.Exec(ctx, "DELETE FROM "+schema+".outbox o USING "+these, ids, created); err != nil {
 		return fmt.Errorf("delete from %s.outbox: %w", schema, err)
 	}
 	return nil
+}
+
+// DeleteUnder is Delete in one statement, which fails with pg.ErrLeaseLost, and removes
+// nothing, unless epoch is still the epoch of a lease.
+func DeleteUnder(ctx context.Context, q pg.Querier, lease pg.Lease, epoch int64, rows []Row) error {
+	ids, created := named(rows)
+	var held bool
+	err := q.QueryRow(ctx, "WITH held AS MATERIALIZED (SELECT FROM "+lease.Schema+".lease WHERE name = $3 AND epoch = $4 FOR SHARE), gone AS (DELETE FROM "+lease.Schema+".outbox o USING held, "+these+
+		") SELECT EXISTS (SELECT FROM held)", ids, created, lease.Name, epoch).Scan(&held)
+	if err != nil {
+		return fmt.Errorf("delete from %s.outbox: %w", lease.Schema, err)
+	}
+	if !held {
+		return fmt.Errorf("%s: %w", lease.Name, pg.ErrLeaseLost)
+	}
+	return nil
+}
+
+// these are the rows o of an outbox that are named by the first two parameters.
+const these = "unnest($1::bigint[], $2::timestamptz[]) g(id, created_at) WHERE o.id = g.id AND o.created_at = g.created_at"
+
+func named(rows []Row) (ids []int64, created []time.Time) {
+	for _, r := range rows {
+		ids, created = append(ids, r.ID), append(created, r.Created)
+	}
+	return ids, created
 }
 
 // Vacuum gives the room of deleted rows back for new ones. Whoever deletes
@@ -156,6 +185,17 @@ type Ends func(ctx context.Context, tx pgx.Tx, m schemas.Message, cause error) (
 // it; a position of the order is replaced by a failed one of the same number.
 // Where that is not known, it fails with a *schemas.TooLargeError.
 func (o Outbox) Append(ctx context.Context, tx pgx.Tx, messages ...schemas.Message) error {
+	return o.add(ctx, tx, true, messages)
+}
+
+// AppendUnhurried is Append of events that nothing waits for, as that a poll found nothing
+// new. It doesn't wake the publisher: they go with what is appended next, or when that has
+// slept for publish.interval.
+func (o Outbox) AppendUnhurried(ctx context.Context, tx pgx.Tx, messages ...schemas.Message) error {
+	return o.add(ctx, tx, false, messages)
+}
+
+func (o Outbox) add(ctx context.Context, tx pgx.Tx, wake bool, messages []schemas.Message) error {
 	records := make([]schemas.Record, 0, len(messages))
 	for _, m := range messages {
 		out, err := o.Encode(ctx, tx, m)
@@ -164,7 +204,7 @@ func (o Outbox) Append(ctx context.Context, tx pgx.Tx, messages ...schemas.Messa
 		}
 		records = append(records, out...)
 	}
-	return Append(ctx, tx, o.Schema, records)
+	return add(ctx, tx, o.Schema, records, wake)
 }
 
 // Encode returns what Append adds for an event: its record, or what is told

@@ -178,3 +178,48 @@ func readOutbox(t *testing.T, pool *pgxpool.Pool, after int64, events int) (ids 
 	}
 	return ids, records
 }
+
+// What nothing waits for wakes nobody, and goes in its turn with what does.
+func TestUnhurriedEventsWakeNobody(t *testing.T) {
+	pool := database(t)
+	o := outbox.Outbox{Schema: "s", Codec: schemastest.Codec(t)}
+	listener, err := pool.Acquire(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Hijack().Close(context.Background()) })
+	if _, err := listener.Exec(t.Context(), "LISTEN s_outbox"); err != nil {
+		t.Fatal(err)
+	}
+	add := func(number int64, how func(context.Context, pgx.Tx, ...schemas.Message) error) {
+		t.Helper()
+		err := pg.InTx(t.Context(), pool, func(tx pgx.Tx) error {
+			return how(t.Context(), tx, schemas.Message{ID: fmt.Sprint(number), Topic: schemas.StatusChangedTopic, Key: "key", Stage: "test", Time: time.Unix(0, 0),
+				Body: &schemas.StatusChanged{Entity: schemas.EntityFile, Number: number}})
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	add(1, o.AppendUnhurried)
+	// Notifications come in the order of their commits: the first to come is the test's own.
+	if _, err := pool.Exec(t.Context(), "SELECT pg_notify('s_outbox', 'own')"); err != nil {
+		t.Fatal(err)
+	}
+	waiting, cancel := context.WithTimeout(t.Context(), wait.Patience())
+	defer cancel()
+	if n, err := listener.Conn().WaitForNotification(waiting); err != nil || n.Payload != "own" {
+		t.Errorf("after what nothing waits for comes %+v: %v", n, err)
+	}
+	add(2, o.Append)
+	if n, err := listener.Conn().WaitForNotification(waiting); err != nil || n.Payload != "" {
+		t.Errorf("what is waited for wakes by %+v: %v", n, err)
+	}
+	var got []int64
+	for _, m := range outboxtest.Events(t, pool, "s", o.Codec) {
+		got = append(got, m.Body.(*schemas.StatusChanged).Number)
+	}
+	if fmt.Sprint(got) != "[1 2]" {
+		t.Errorf("the outbox holds %v", got)
+	}
+}

@@ -20,9 +20,9 @@ import (
 )
 
 // restEach is how often control's roles together may ask it in a second while nothing
-// happens: poll five times and once for what sources left, plan four times, sequence
-// twice, publish, replays and the leases about once each; and some more for what connects.
-const restEach = 25
+// happens: poll twice and once for what sources left, plan and sequence twice, publish,
+// replays and the leases about once each; and some more for what connects.
+const restEach = 18
 
 // asking counts the statements of a pool by their text, those that begin and end
 // transactions included.

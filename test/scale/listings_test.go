@@ -26,8 +26,14 @@ func listings(t *testing.T, pool *pgxpool.Pool) {
 	if err := control.StorePassedOver(t.Context(), conn, []listing.Entry{{Directory: "add", Name: "readme", Note: "not_zip"}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := control.EmptyListing(t.Context(), conn); err != nil {
+	if few, err := control.FewShown(t.Context(), conn); err != nil || len(few) != 1 {
+		t.Fatalf("the listing shows %v: %v", few, err)
+	}
+	if err := control.EmptyListing(t.Context(), conn, 1); err != nil {
 		t.Fatal(err)
+	}
+	if few, err := control.FewShown(t.Context(), conn); err != nil || len(few) != 0 {
+		t.Fatalf("an empty listing shows %v: %v", few, err)
 	}
 	last, _, err := control.LastListing(t.Context(), pool, ownSource)
 	if err != nil || last == nil {

@@ -40,6 +40,12 @@ func rest(t *testing.T, pool *pgxpool.Pool, s *schedule.Scheduler, listed int) {
 		if _, err := control.FindToSchedule(t.Context(), tx, now()); err != nil {
 			return err
 		}
+		if s, err := control.CloseEmpty(t.Context(), tx, control.Poll{Session: schemas.LiveRun, Source: ownSource}, now()); err != nil || s != nil {
+			return fmt.Errorf("a session that there never was is closed: %v: %w", s, err)
+		}
+		if _, err := control.TakenOn(t.Context(), tx, ownSource, "2026-01-02"); err != nil {
+			return err
+		}
 		_, err = control.PutStanding(t.Context(), tx, all[0], all[0].State, time.Time{}, 0)
 		return err
 	})
@@ -80,7 +86,7 @@ func rest(t *testing.T, pool *pgxpool.Pool, s *schedule.Scheduler, listed int) {
 	if _, err := control.StopTaking(t.Context(), conn, control.Poll{ID: schemas.LiveRun}, waiting); !errors.Is(err, pgx.ErrNoRows) {
 		t.Error(err)
 	}
-	if err := control.EmptyListing(t.Context(), conn); err != nil {
+	if err := control.EmptyListing(t.Context(), conn, listed); err != nil {
 		t.Error(err)
 	}
 }

@@ -5,6 +5,7 @@ package sim
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"tributary/internal/chain"
 	"tributary/schemas"
@@ -32,5 +33,21 @@ func (s *sim) lawChain(log []logged) {
 	}
 	if h := judged.Head(); len(links) > 0 && h.Begin != 1 {
 		s.violate("L3", "the chain begins with position %d", h.Begin)
+	}
+}
+
+// lawHeartbeat: a session that ends finds a position given no longer ago than the
+// heartbeat, if only its own, so what contradicts the order is found though nothing comes.
+func (s *sim) lawHeartbeat(log []logged) {
+	var given []time.Time
+	for _, l := range log {
+		if _, is := l.m.Body.(*schemas.DocumentOrdered); is {
+			given = append(given, l.m.Time)
+		}
+	}
+	for _, x := range s.control.sessions {
+		if x.ended && !slices.ContainsFunc(given, func(at time.Time) bool { return !at.After(x.over) && x.over.Sub(at) < heartbeat }) {
+			s.violate("L3", "session %d ended at %s without a position within %s", x.number, x.over, heartbeat)
+		}
 	}
 }

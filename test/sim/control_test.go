@@ -24,6 +24,7 @@ const (
 	perHosting    = 3 // attempts
 	pollEvery     = 5 * time.Second
 	pollLease     = 12 * time.Second
+	heartbeat     = 10 * time.Second
 )
 
 // corrupted is an archive that no hosting has whole.
@@ -54,6 +55,7 @@ type control struct {
 	numbers  map[string]int64 // of batches, by domain
 	position int64            // the last one given
 	previous chain.Digest     // of its record
+	given    time.Time        // when it was
 	polls    []*poll
 	held     []*held
 }
@@ -141,7 +143,8 @@ type csession struct {
 	id     string
 	polls  []*poll
 	opened time.Time
-	ended  bool // its end is out
+	ended  bool // its end is out, or it has none
+	over   time.Time
 }
 
 type poll struct {

@@ -24,6 +24,7 @@ func (s *sim) laws() {
 	s.lawL2(s.warehouse.current)
 	s.lawL3(s.warehouse.applied)
 	s.lawChain(s.history.log)
+	s.lawHeartbeat(s.history.log)
 	s.lawL4()
 	s.lawL5()
 	s.lawL6(s.history.log)

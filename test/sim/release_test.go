@@ -28,7 +28,10 @@ func (c *control) release() {
 	}
 	for _, x := range c.sessions {
 		if !x.ended && c.sessionOver(x) {
-			x.ended = true
+			x.ended, x.over = true, time.Now()
+			if time.Since(c.given) < heartbeat && !slices.ContainsFunc(c.batches, func(b *batch) bool { return b.session == x }) {
+				continue // nothing of it is in the order
+			}
 			c.position++
 			c.ordered(&schemas.DocumentOrdered{Position: c.position, What: schemas.PositionSession, Number: int64(x.number), Scope: schemas.Scope{Session: x.id, Run: schemas.LiveRun}})
 		}
@@ -195,5 +198,5 @@ func (c *control) ordered(o *schemas.DocumentOrdered) {
 	}
 	c.put(schemas.Message{ID: schemas.EventID("sequence", schemas.LiveRun, strconv.FormatInt(o.Position, 10), "ordered"),
 		Topic: schemas.DocumentOrderedTopic, Key: o.Domain, Stage: "sequence", Time: time.Now(), Body: o})
-	c.previous = chain.Of(c.outbox[len(c.outbox)-1].rec.Value)
+	c.previous, c.given = chain.Of(c.outbox[len(c.outbox)-1].rec.Value), time.Now()
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -66,9 +65,10 @@ type Applier struct {
 	log     *slog.Logger
 	metrics *member.Metrics
 	quiet   *kafka.Quiet
-	client  *kgo.Client   // set once, before started is closed
-	started chan struct{} // callbacks may come before NewClient has returned
-	hurried atomic.Bool
+	client  *kgo.Client     // set once, before started is closed
+	started chan struct{}   // callbacks may come before NewClient has returned
+	hurried context.Context // ends when somebody waits for what there is
+	hurry   func()
 	joined  member.Joined
 	applying,
 	beginning,
@@ -107,7 +107,9 @@ func New(cfg Config, connect kafka.Factory, store Store, log *slog.Logger, metri
 	if cfg.Group == "" {
 		cfg.Group = kafka.GroupName(cfg.Prefix, cfg.Name)
 	}
+	hurried, hurry := context.WithCancel(context.Background())
 	a := &Applier{
+		hurried: hurried, hurry: hurry,
 		cfg: cfg, connect: connect, store: store, metrics: metrics,
 		log:     log.With("stage", cfg.Name),
 		quiet:   kafka.NewQuiet(cfg.Now),
@@ -171,71 +173,6 @@ func (a *Applier) Run(ctx context.Context) error {
 		a.log.Debug("cannot leave the group; it will notice by itself", "error", err)
 	}
 	return nil
-}
-
-// maxBatchBytes bounds the memory of a batch; one fetch may come on top.
-const maxBatchBytes = 4 << 20
-
-// lullShare is the part of MaxWait without a record after which a batch is
-// applied as it is, where nothing else is said: the steady stream fills batches, the last record does not
-// wait for company.
-const lullShare = 10
-
-// While a batch fills, an applier looks this often whether it is to hurry.
-const hurryLook = 50 * time.Millisecond
-
-// Hurry makes the applier store what it has as soon as no more comes just now:
-// somebody waits for it.
-func (a *Applier) Hurry() { a.hurried.Store(true) }
-
-// gather polls until a batch is full, its first record has waited long enough,
-// or no more records come. Without any record it returns after a while.
-func (a *Applier) gather(ctx context.Context) {
-	last := time.Now()
-	deadline := last.Add(groupCommitInterval)
-	for have, size := 0, 0; have < a.cfg.MaxRecords && size < maxBatchBytes && ctx.Err() == nil; {
-		until, slice := deadline, deadline
-		if have > 0 {
-			until = earlier(deadline, last.Add(a.lull()))
-			slice = earlier(until, time.Now().Add(hurryLook))
-		}
-		poll, cancel := context.WithDeadline(ctx, slice)
-		fetches := a.client.PollRecords(poll, a.cfg.MaxRecords-have)
-		cancel()
-		for _, e := range fetches.Errors() {
-			if !errors.Is(e.Err, context.DeadlineExceeded) {
-				a.warn("cannot fetch; trying again", kafka.Lacking(e.Err, "Read", e.Topic, a.cfg.Group), "topic", e.Topic, "partition", e.Partition)
-			}
-		}
-		a.fetching.Fetching(fetches.Errors(), a.cfg.Group)
-		had, now := have, time.Now()
-		have, size = a.buffer(fetches)
-		a.client.AllowRebalance()
-		member.Rejoin(a.client, fetches.Errors())
-		if had == 0 && have > 0 {
-			deadline = now.Add(a.cfg.MaxWait)
-		}
-		if have > had {
-			last = now
-		} else if !now.Before(until) {
-			return
-		}
-	}
-}
-
-// lull is how long nothing may come before a batch is applied as it is.
-func (a *Applier) lull() time.Duration {
-	if a.hurried.Load() {
-		return min(a.cfg.Lull, hurryLook)
-	}
-	return a.cfg.Lull
-}
-
-func earlier(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-	return a
 }
 
 // apply gives a batch to the store until it is stored, or has been by another

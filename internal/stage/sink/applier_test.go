@@ -150,6 +150,21 @@ func TestApplierGathersBatches(t *testing.T) {
 	}
 }
 
+// Whoever is told to hurry while it waits for more applies what it has.
+func TestAHurriedApplierWaitsForNoMore(t *testing.T) {
+	b := newBench(t, 3)
+	b.ProduceKeys(5, 0, 20)
+	var s store
+	a := New(Config{Name: "sink", Prefix: prefix, Topics: []string{inTopic}, MaxRecords: 30, MaxWait: time.Hour, Lull: time.Hour}, b.Factory(), &s, members.Logger(t), b.Metrics)
+	members.Running(t, a.Run)
+	members.Eventually(t, "full batches are applied", s.has(90))
+	a.Hurry()
+	members.Eventually(t, "the rest is applied", s.has(100))
+	b.ProduceKeys(5, 20, 22)
+	members.Eventually(t, "what comes later is", s.has(110))
+	s.wantOnce(t, 5, 22)
+}
+
 func TestApplierTriesTheSameBatchAgain(t *testing.T) {
 	b := newBench(t, 1)
 	b.ProduceKeys(2, 0, 10)

@@ -145,6 +145,7 @@ func sessionStates() Machine {
 		WHEN r.polls_ended_at IS NOT NULL THEN 'polled' ELSE 'polling' END`, []Step{
 		{"", "polling", "sources are due, or one round is asked for"},
 		{"polling", "polled", "its last poll has ended"},
+		{"polled", "closed", "no poll of it has failed, nothing of what they found comes into the order, and a position was given lately"},
 		{"polled", "ended", "its batches are released; its end gets a position"},
 		{"ended", "closed", "the warehouse has applied that position"},
 	}}
