@@ -62,14 +62,23 @@ func UnpackRecords(packed []byte) ([]Record, error) {
 	}
 	u := unpacking{rest: b}
 	var records []Record
+	topic := ""
 	for len(u.rest) > 0 && !u.damaged {
-		r := Record{Topic: string(u.part()), Key: string(u.part()), Value: u.part()}
+		// Neighbours mostly have one topic, and all the same headers: a text for each
+		// would be most of what is asked of memory here.
+		if t := u.part(); string(t) != topic {
+			topic = string(t)
+		}
+		r := Record{Topic: topic, Key: string(u.part()), Value: u.part()}
 		count := u.number()
+		if count > 0 {
+			r.Headers = make([]Header, 0, min(count, 8))
+		}
 		for range count {
 			if u.damaged {
 				break
 			}
-			r.Headers = append(r.Headers, Header{Key: string(u.part()), Value: u.part()})
+			r.Headers = append(r.Headers, Header{Key: headerKey(u.part()), Value: u.part()})
 		}
 		records = append(records, r)
 	}
@@ -77,6 +86,29 @@ func UnpackRecords(packed []byte) ([]Record, error) {
 		return nil, errPacked
 	}
 	return records, nil
+}
+
+// headerKey is the key of a header as a text, which is one and the same for all events.
+func headerKey(key []byte) string {
+	switch string(key) {
+	case headerSpec:
+		return headerSpec
+	case headerID:
+		return headerID
+	case headerType:
+		return headerType
+	case headerSource:
+		return headerSource
+	case headerTime:
+		return headerTime
+	case headerSubject:
+		return headerSubject
+	case headerContent:
+		return headerContent
+	case headerTrace:
+		return headerTrace
+	}
+	return string(key)
 }
 
 // unpacking reads parts from a buffer until one is cut off.

@@ -37,5 +37,8 @@ func traceparent(body any) string {
 	}
 	trace := TraceID(e.scope().Run, e.scope().Session, e.file())
 	root := RootSpanID(trace)
-	return "00-" + hex.EncodeToString(trace[:]) + "-" + hex.EncodeToString(root[:]) + "-01"
+	var room [55]byte
+	text := hex.AppendEncode(append(room[:0], "00-"...), trace[:])
+	text = hex.AppendEncode(append(text, '-'), root[:])
+	return string(append(text, "-01"...))
 }

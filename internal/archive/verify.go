@@ -43,7 +43,6 @@ func (a *Archive) Verify(ctx context.Context, each func(Member) error) error {
 // verifier holds what is used again for every entry.
 type verifier struct {
 	inflater *inflater
-	buf      []byte
 	sha, md5 hash.Hash
 }
 
@@ -52,7 +51,7 @@ func newVerifier() (*verifier, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &verifier{inflater: in, buf: make([]byte, bufferSize), sha: sha256.New(), md5: md5.New()}, nil
+	return &verifier{inflater: in, sha: sha256.New(), md5: md5.New()}, nil
 }
 
 func (v *verifier) check(ctx context.Context, r io.ReaderAt, m *Member) error {
@@ -76,12 +75,12 @@ func (v *verifier) check(ctx context.Context, r io.ReaderAt, m *Member) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		n, err := body.Read(v.buf)
+		n, err := body.Read(v.inflater.read[:])
 		size += int64(n)
 		if size > m.Size {
 			return refuse(SizeMismatch, m.Name, "it holds more than the %d bytes that its header says", m.Size)
 		}
-		_, _ = out.Write(v.buf[:n]) // hashes never fail
+		_, _ = out.Write(v.inflater.read[:n]) // hashes never fail
 		if errors.Is(err, io.EOF) && src.err == nil {
 			break
 		}
