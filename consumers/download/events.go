@@ -53,6 +53,9 @@ func (r *run) outcome(f schemas.RequestFile, res result) outcome {
 	if res.kind == schemas.Fetched {
 		out.Outcome = res.ref.SHA256
 	}
+	if res.from > 0 { // it took more than this attempt, and nobody takes it for the time of all bytes
+		out.StartedAt = nil
+	}
 	finished := schemas.Message{
 		ID:    schemas.EventID(Name, r.job.Run, r.in.Message.ID, schemas.DownloadFinishedTopic, f.File, strconv.Itoa(int(f.Attempt)), out.Outcome),
 		Topic: schemas.DownloadFinishedTopic, Key: f.File, Stage: Name, Subject: f.Action + "/" + f.FileName, Time: now,
@@ -63,7 +66,7 @@ func (r *run) outcome(f schemas.RequestFile, res result) outcome {
 	}
 	body := &schemas.StatusChanged{
 		Phase: string(res.phase), Status: string(schemas.Done), Outcome: out.Outcome, Exception: res.exception, Message: res.message,
-		Note: res.checksum, Bytes: res.ref.Size, StartedAt: &res.started, FinishedAt: &now, Attributes: res.attributes(),
+		Note: res.checksum, Bytes: res.ref.Size, StartedAt: &res.started, FinishedAt: &now, Attributes: res.transfer().Attributes(),
 	}
 	body.Archive, body.SHA256, body.MD5 = res.ref.SHA256, res.ref.SHA256, res.ref.MD5
 	if res.kind != schemas.Fetched {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"strconv"
 	"time"
 
 	"tributary/internal/blob"
@@ -185,18 +184,7 @@ func (p *progressWriter) repeated(b []byte) ([]byte, error) {
 	return b[n:], nil
 }
 
-// attributes tell people where an attempt went on, how many bytes it brought, and by
-// which heads an HTTP server did or refused it.
-func (r result) attributes() map[string]string {
-	out := map[string]string{}
-	if r.from > 0 {
-		out["resumed_from"], out["received"] = strconv.FormatInt(r.from, 10), strconv.FormatInt(r.arrived, 10)
-	}
-	if r.heads != (remote.Heads{}) {
-		out["request_head"], out["response_head"] = r.heads.Request, r.heads.Response
-	}
-	if len(out) == 0 {
-		return nil
-	}
-	return out
+// transfer tells people how an attempt's bytes came.
+func (r result) transfer() schemas.Transfer {
+	return schemas.Transfer{From: r.from, Received: r.arrived, Request: r.heads.Request, Response: r.heads.Response}
 }

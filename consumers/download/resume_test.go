@@ -90,7 +90,7 @@ func TestACutTransferGoesOn(t *testing.T) {
 	f.reader = func(context.Context) io.Reader {
 		return io.MultiReader(bytes.NewReader(data[:cutAt]), failing{errors.New("cut")})
 	}
-	if d, told := b.attempt(m); d.Result != schemas.FailedEnd || d.Exception != "transfer_failed" || told != nil {
+	if d, told := b.attempt(m); d.Result != schemas.FailedEnd || d.Exception != "transfer_failed" || told != nil || d.StartedAt == nil {
 		t.Fatalf("the first attempt ended as %+v, and %v was told", d, told)
 	}
 	d, told := b.attempt(m)
@@ -99,6 +99,9 @@ func TestACutTransferGoesOn(t *testing.T) {
 	}
 	if want := []int64{cutAt - 64<<10}; !slices.Equal(s.at, want) {
 		t.Errorf("it went on at %d, want %d", s.at, want)
+	}
+	if d.StartedAt != nil {
+		t.Errorf("all its bytes are said to have come since %s, when it went on", d.StartedAt)
 	}
 	if diff := cmp.Diff(map[string]string{"resumed_from": strconv.Itoa(cutAt), "received": strconv.Itoa(len(data) - cutAt)}, told); diff != "" {
 		t.Errorf("of it is told (- want, + got):\n%s", diff)

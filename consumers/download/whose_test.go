@@ -114,3 +114,38 @@ func TestAFileThatIsFoundAsListed(t *testing.T) {
 		})
 	}
 }
+
+// answering is a session whose answers have heads.
+type answering struct{ remote.Session }
+
+func (s answering) Open(ctx context.Context, path string, size int64) (io.ReadCloser, error) {
+	r, err := s.Session.Open(ctx, path, size)
+	if err != nil {
+		return nil, &remote.Error{Op: "open", Path: path, Err: err, Heads: remote.Heads{Request: "GET " + path, Response: "404"}}
+	}
+	return answered{r, path}, nil
+}
+
+type answered struct {
+	io.ReadCloser
+	path string
+}
+
+func (a answered) Heads() remote.Heads {
+	return remote.Heads{Request: "GET " + a.path, Response: "200"}
+}
+
+// By which heads a server handed bytes out or refused them is told with the attempt.
+func TestHeadsAreToldWithTheAttempt(t *testing.T) {
+	b := newBench(t)
+	b.cfg.Checksums = false
+	b.deps.Dial = func(context.Context, remote.Config) (remote.Session, error) { return answering{b.server}, nil }
+	b.put("1.zip", "zip1")
+	m := b.job("1.zip")
+	for _, want := range []string{"200", "404"} {
+		if _, told := b.attempt(m); told["request_head"] != "GET add/1.zip" || told["response_head"] != want {
+			t.Errorf("told of an answer %s: %v", want, told)
+		}
+		b.server.files = nil // the answer to the next is that there is none
+	}
+}

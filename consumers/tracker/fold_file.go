@@ -117,6 +117,10 @@ func (f *fold) outcome(file uuid.UUID, n *named, e *schemas.StatusChanged, st st
 	if e.Note != "" {
 		o.Notes = []string{e.Note}
 	}
+	if parts(e.Outcome) == 1 && st.Phase <= schemas.ZipMD5.ID() {
+		came := schemas.TransferOf(e)
+		o.From, o.Request, o.Response = came.From, came.Request, came.Response
+	}
 	if parts(e.Outcome) == 1 && e.SHA256 != "" && st.Phase <= schemas.ZipMD5.ID() {
 		o.SHA256, o.MD5 = e.SHA256, e.MD5
 	}

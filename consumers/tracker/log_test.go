@@ -195,6 +195,8 @@ func firstPart(chain string) string {
 func (l *logger) outcome(download schemas.StatusChanged, sha string) string {
 	t := l.t
 	e := download
+	e.Attributes = schemas.Transfer{From: rapid.Int64Range(0, 2).Draw(t, "from"), Request: rapid.SampledFrom([]string{"", "GET"}).Draw(t, "asked"),
+		Response: rapid.SampledFrom([]string{"", "200", "206"}).Draw(t, "answered")}.Attributes()
 	if rapid.IntRange(0, 4).Draw(t, "fails") == 0 {
 		e.Phase, e.Status, e.Exception, e.Outcome, e.FinishedAt = "download", "failed", "truncated", "truncated", l.stamp()
 		l.emit(e)

@@ -22,7 +22,7 @@ import (
 // The versions of the tables that were in use.
 const (
 	firstInUse = 3
-	lastInUse  = 22
+	lastInUse  = 23
 )
 
 // A filled database of every version in use is brought to the newest, and the
@@ -79,14 +79,14 @@ func (s *system) goesOn() {
 
 // unversioned are events as they were told before phases had versions, sources
 // rested, trackers knew why a source's showing of a file was refused, downloads told
-// how far they are, people decided about documents, and it was kept who ordered what.
+// how far they are and how their bytes came, people decided about documents, and it was kept who ordered what.
 func unversioned(events []event) []event {
 	events = slices.DeleteFunc(events, func(e event) bool { return e.Entity == schemas.EntityQuality })
 	for i := range events {
 		e := &events[i]
 		e.VersionOf, e.Passed = "", slices.Clone(e.Passed)
 		e.Attributes = maps.Clone(e.Attributes)
-		for _, name := range []string{"message", "received", "rate", "by", "listed.title", "listed.id"} {
+		for _, name := range []string{"message", "received", "rate", "by", "listed.title", "listed.id", "resumed_from", "request_head", "response_head"} {
 			delete(e.Attributes, name)
 		}
 		for p := range e.Passed {

@@ -126,7 +126,10 @@ type outcome struct {
 	MD5      string    `json:"m,omitempty"`
 	Bytes    int64     `json:"b,omitempty"`
 	Rows     int64     `json:"r,omitempty"`
-	Notes    []string  `json:"n,omitempty"` // sorted
+	Notes    []string  `json:"n,omitempty"`  // sorted
+	From     int64     `json:"f,omitempty"`  // where the transfer went on
+	Request  string    `json:"rq,omitempty"` // heads
+	Response string    `json:"rs,omitempty"`
 }
 
 func (c *outcome) add(o *outcome) {
@@ -134,6 +137,7 @@ func (c *outcome) add(o *outcome) {
 	c.Started, c.Finished = earliest(c.Started, o.Started), latest(c.Finished, o.Finished)
 	c.SHA256, c.MD5, c.Bytes, c.Rows = max(c.SHA256, o.SHA256), max(c.MD5, o.MD5), max(c.Bytes, o.Bytes), max(c.Rows, o.Rows)
 	c.Notes = union(c.Notes, o.Notes)
+	c.From, c.Request, c.Response = max(c.From, o.From), max(c.Request, o.Request), max(c.Response, o.Response)
 }
 
 // attempt is one attempt to fetch a file.

@@ -299,7 +299,7 @@ func downloadRow(to *pg.Rows, r attemptRow, text string) {
 		"started", timeOrNull(first.Started), "received", received, "unzipped", timeOrNull(unzipped.Finished), "documents", documents,
 		"documents_known", r.children.Known, "documents_open", open, "documents_failed", r.children.Failed,
 		"unzip_version", orNull(unzipped.Step.Version), "progress_bytes", soFar, "progress_rate", rate,
-		"progress_at", timeOrNull(progressed.At), "created", a.First, "last_update", latest(a.First, a.Last), "merge", text)
+		"progress_at", timeOrNull(progressed.At), "resumed_from", orNull(got.From), "request_head", orNull(got.Request), "response_head", orNull(got.Response), "created", a.First, "last_update", latest(a.First, a.Last), "merge", text)
 }
 
 // logRows adds the failures and cancellations of an attempt, whether accepted

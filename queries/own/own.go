@@ -167,6 +167,7 @@ func (v View) file(f *report.File, servers []string) {
 
 func attempt(a *report.Attempt, servers []string) {
 	a.Source, a.Note, a.Repeats, a.Run = among(a.Source, servers), nil, nil, ""
+	a.Request, a.Response = nil, nil // they name servers
 	a.Message = said(a.Phase, a.Exception, a.Message)
 	for i, l := range a.Log {
 		a.Log[i].Message = said(l.Phase, &l.Exception, l.Message)

@@ -85,7 +85,7 @@ func TestStoryIsTheCentresOwn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, inner := range []string{`"ics"`, `"Ics"`, "40 of 120 bytes", "no_checksum", schemas.LiveRun, `"session":1`} {
+		for _, inner := range []string{`"ics"`, `"Ics"`, "40 of 120 bytes", "no_checksum", "Authorization", "206 Partial", schemas.LiveRun, `"session":1`} {
 			if strings.Contains(string(all), inner) {
 				t.Errorf("%s: %s is told: %s", name, inner, all)
 			}

@@ -149,6 +149,12 @@ func (s Story) writeTries(p *printer) {
 			}
 			p.printf("  attempt %d %s (%s, %s) %s: %s\n", a.Attempt, who, l.Phase, l.Status, screen.Line(l.Exception), screen.Line(text(l.Message)))
 		}
+		if a.From != nil {
+			p.printf("  attempt %d went on at byte %d\n", a.Attempt, *a.From)
+		}
+		if a.Request != nil || a.Response != nil {
+			p.printf("  attempt %d asked: %s\n  attempt %d was answered: %s\n", a.Attempt, screen.Line(text(a.Request)), a.Attempt, screen.Line(text(a.Response)))
+		}
 	}
 }
 

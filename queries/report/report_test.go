@@ -210,7 +210,8 @@ func TestShow(t *testing.T) {
 	if err := stories[0].WriteText(&b); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"stands at   xsd, failed", "attempt 1 reported (download, failed) truncated: 40 of 120 bytes", "3:7: xsd_missing: no id", "9:2: xsd_enumeration: not one of them", "ics      gone", "harwell says title: Mice of harwell"} {
+	for _, want := range []string{"stands at   xsd, failed", "attempt 1 reported (download, failed) truncated: 40 of 120 bytes", "3:7: xsd_missing: no id", "9:2: xsd_enumeration: not one of them", "ics      gone",
+		"attempt 1 was answered: HTTP/1.1 200 OK; Content-Length: 120", "attempt 2 went on at byte 40", "harwell says title: Mice of harwell"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.String())
 		}

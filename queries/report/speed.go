@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Speed is how many bytes a second the attempt brought, from its beginning to its end;
-// 0: none, or nobody knows.
+// Speed is how many bytes a second the attempt brought, without those of attempts before
+// it, from its beginning to its end; 0: none, or nobody knows.
 func (a Attempt) Speed() int64 {
 	ended := a.Received
 	if ended == nil && len(a.Log) > 0 {
@@ -19,7 +19,11 @@ func (a Attempt) Speed() int64 {
 	if took < time.Millisecond { // more exact than clocks of members are
 		return 0
 	}
-	return int64(float64(a.Bytes) / took.Seconds())
+	came := a.Bytes
+	if a.Received != nil && a.From != nil {
+		came -= *a.From
+	}
+	return int64(float64(max(came, 0)) / took.Seconds())
 }
 
 // speedText is a speed for people; empty: nobody knows.

@@ -15,6 +15,9 @@ func TestSpeedOfAnAttempt(t *testing.T) {
 	}{
 		"received":                     {Attempt{Bytes: 3000, Started: &began, Received: at(2 * time.Second)}, 1500},
 		"failed":                       {Attempt{Bytes: 3000, Started: &began, Log: []LogLine{{At: *at(time.Second)}, {At: *at(time.Minute)}}}, 3000},
+		"resumed":                      {Attempt{Bytes: 3000, From: new(int64(1000)), Started: &began, Received: at(2 * time.Second)}, 1000},
+		"resumed and cut again":        {Attempt{Bytes: 3000, From: new(int64(9000)), Started: &began, Log: []LogLine{{At: *at(time.Second)}}}, 3000},
+		"resumed from beyond its end":  {Attempt{Bytes: 3000, From: new(int64(9000)), Started: &began, Received: at(time.Second)}, 0},
 		"under way":                    {Attempt{Bytes: 3000, Started: &began}, 0},
 		"not begun":                    {Attempt{Bytes: 3000, Received: at(time.Second)}, 0},
 		"too fast to be told":          {Attempt{Bytes: 3000, Started: &began, Received: &began}, 0},

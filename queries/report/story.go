@@ -82,6 +82,7 @@ type Attempt struct {
 	Repeats   *int       `json:"repeats"`
 	SHA256    *string    `json:"sha256"`
 	Bytes     int64      `json:"bytes"`
+	From      *int64     `json:"resumed_from" doc:"where the transfer went on with what attempts before had brought, in bytes; null: it began anew"`
 	Requested *time.Time `json:"requested"`
 	Started   *time.Time `json:"started"`
 	Received  *time.Time `json:"received"`
@@ -91,6 +92,8 @@ type Attempt struct {
 	Open      int        `json:"documents_open"`
 	Shown     bool       `json:"shown"` // the file shows this attempt
 	Log       []LogLine  `json:"log"`
+	Request   *string    `json:"request_head" doc:"head of the request that was answered last, over HTTP: one line, without secrets"`
+	Response  *string    `json:"response_head" doc:"head of the answer by which the server handed the bytes out or refused them, alike"`
 }
 
 // LogLine is why an attempt failed or was cancelled, by a stage's report or by
@@ -155,12 +158,12 @@ func (s *Story) facts(ctx context.Context, q pg.Querier, id string, most int) er
 		return err
 	}
 	if s.Tries, err = list[Attempt](ctx, q, "attempts", `SELECT d.attempt, d.run::text, s.short_name, p.short_name, st.short_name, x.short_name, d.message, d.note, d.repeats,
-			d.version, coalesce(d.progress_bytes, d.downloaded_size_bytes), d.request, d.started, d.received, d.unzipped, d.documents, d.documents_failed, d.documents_open,
+			d.version, coalesce(d.progress_bytes, d.downloaded_size_bytes), d.resumed_from, d.request, d.started, d.received, d.unzipped, d.documents, d.documents_failed, d.documents_open,
 			d.id IS NOT DISTINCT FROM a.download_id,
 			coalesce((SELECT json_agg(json_build_object('phase', lp.short_name, 'status', ls.short_name, 'exception', lx.short_name, 'message', l.message,
 				'judged', l.judged, 'at', l.last_update) ORDER BY l.judged, l.last_update, l.id)
 				FROM tracker.zip_log l JOIN tracker.phase lp ON lp.id = l.phase_id JOIN tracker.a_status ls ON ls.id = l.status_id
-				JOIN tracker.an_exception lx ON lx.id = l.exception_id WHERE l.zip_id = d.id), '[]')
+				JOIN tracker.an_exception lx ON lx.id = l.exception_id WHERE l.zip_id = d.id), '[]'), d.request_head, d.response_head
 		FROM tracker.zip_download d JOIN tracker.zip_action a ON a.id = d.za_id
 		JOIN tracker.phase p ON p.id = d.phase_id JOIN tracker.a_status st ON st.id = d.status_id
 		LEFT JOIN tracker.an_exception x ON x.id = d.exception_id

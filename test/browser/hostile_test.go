@@ -24,8 +24,8 @@ func texts() []string {
 	}
 }
 
-// hostile are events with such texts: names of files, messages and notes, what a
-// document is called, why a source rests.
+// hostile are events with such texts: names of files, messages and notes, heads of
+// answers, what a document is called, why a source rests.
 func hostile() []schemas.StatusChanged {
 	var all []schemas.StatusChanged
 	for i, text := range texts() {
@@ -33,6 +33,9 @@ func hostile() []schemas.StatusChanged {
 		scope := schemas.Scope{Run: schemas.LiveRun, Session: schemas.ID("session", "1"), Centre: "H", Source: "harwell"}
 		failed := schemas.StatusChanged{Scope: scope, FileRef: ref, Entity: schemas.EntityDownload, Attempt: 1, Phase: "unzip", Status: "failed", Outcome: "aa/bad_crc",
 			Exception: "bad_crc", Message: text, Note: text}
+		came := failed
+		came.Phase, came.Status, came.Outcome, came.Exception, came.SHA256, came.FinishedAt = "zip_md5", "done", "aa", "", "aa", new(reporttest.Start())
+		came.Attributes = schemas.Transfer{From: 1, Request: text, Response: text}.Attributes()
 		taken := failed
 		taken.Phase, taken.Status, taken.Exception, taken.Outcome, taken.Accepted = "", "", "", "", "aa/bad_crc"
 		document := failed
@@ -40,7 +43,7 @@ func hostile() []schemas.StatusChanged {
 		document.Entry, document.Document, document.DocCentre = text, schemas.DocumentID(ref.File, text), "H"
 		document.ErrorsTotal, document.Errors = 1, []schemas.ErrorDetail{{Line: 1, Column: 1, Exception: "xsd_enumeration", Message: text}}
 		all = append(all, schemas.StatusChanged{Scope: scope, FileRef: ref, Entity: schemas.EntityFile, Phase: "zip_name", Status: "done", FileDate: "2012-10-02", FileInc: int64(i) + 1},
-			failed, taken, document, schemas.StatusChanged{Scope: scope, FileRef: ref, Entity: schemas.EntityFile, Note: text, Attributes: map[string]string{"by": text, "reason": text}})
+			came, failed, taken, document, schemas.StatusChanged{Scope: scope, FileRef: ref, Entity: schemas.EntityFile, Note: text, Attributes: map[string]string{"by": text, "reason": text}})
 	}
 	all = append(all, schemas.StatusChanged{Entity: schemas.EntityMember, Message: "told to stop by ann", Attributes: map[string]string{"by": "ann", "member": "m1", "roles": "poll"}})
 	return append(all, schemas.StatusChanged{Entity: schemas.EntitySource, Scope: schemas.Scope{Centre: "H", Source: texts()[0]},

@@ -50,7 +50,7 @@ func TestConversations(t *testing.T) {
 // each may strike somewhere.
 func TestKinds(t *testing.T) {
 	names := map[string]bool{}
-	for _, k := range slices.Concat(ftpKinds(), sftpKinds(), httpKinds()) {
+	for _, k := range slices.Concat(ftpKinds(), sftpKinds(), httpKinds(), s3Kinds()) {
 		if names[k.name] || len(k.steps) == 0 {
 			t.Errorf("%s is twice, or strikes nowhere", k.name)
 		}

@@ -40,6 +40,7 @@ type story struct {
 	scope   schemas.Scope
 	file    schemas.FileRef
 	size    int64
+	resumed int64 // of the bytes that are fetched next, how many attempts before had brought
 }
 
 // tell tells an event, the first time at the given time of day.
@@ -148,6 +149,10 @@ func (s *story) fetched(attempt, look int32, began, ended, outcome, exception st
 	e.Phase, e.Status, e.FinishedAt, e.Outcome, e.SHA256, e.Bytes = "zip_md5", "done", moment(ended), outcome, outcome, s.size
 	if exception != "" {
 		e.Phase, e.Status, e.Outcome, e.Exception, e.SHA256, e.Bytes = "download", "failed", exception, exception, "", 0
+	}
+	if s.resumed > 0 {
+		e.Attributes = schemas.Transfer{From: s.resumed, Received: s.size - s.resumed}.Attributes()
+		s.resumed = 0
 	}
 	s.tell("download", ended, e)
 	s.again("download", "15:00:00", e)

@@ -71,6 +71,7 @@ func tellGood(s *story) {
 	// said that it is known; then it is left.
 	s.hosted("12:25:00", 3)
 	s.requested("12:25:05", 3, 3)
+	s.resumed = 400000
 	s.fetched(3, 3, "12:25:06", "12:25:10", "v2", "")
 	s.document("unzip", a1, 3, "v2", "xml_name", "done", "12:25:11", "12:25:12", 0, 0)
 	s.document("unzip", a2, 3, "v2", "xml_name", "done", "12:25:11", "12:25:12", 0, 0)

@@ -32,7 +32,7 @@ func TestParameters(t *testing.T) {
 2026-11-02T00:00:00Z,ics,1,200000,0,0,0,0,3
 2026-11-02T00:00:00Z,mirror,1,500000,1,2,2,40,1`},
 		{"throughput", "--since 2026-11-03", ""},
-		{"speed", "--limit 1", `2026-11-02T12:25:10Z,harwell,add/H.2026-11-01.01.impc.zip,3,1200000,4,300000`},
+		{"speed", "--limit 1", `2026-11-02T12:25:10Z,harwell,add/H.2026-11-01.01.impc.zip,3,1200000,4,200000`},
 		{"speed-by-size", "--centre ics --source mirror", `mirror,262144,1048576,1,500000,50000,50000,50000`},
 		{"latency", "--by all", `all,4,600,886,886,886`},
 		{"latency", "--by source", "harwell,3,595,600,600,600\nmirror,1,886,886,886,886"},

@@ -76,6 +76,8 @@ func TestAnswersAreThoseOfTheDocument(t *testing.T) {
 	for _, c := range append([]exchange{
 		{"/status", "/status", 200, `"pending":1`},
 		{"/files/{action}/{name}", "/files/add/" + reporttest.GoodZip, 200, `"exception":"xsd_enumeration"`},
+		{"/files/{action}/{name}", "/files/add/" + reporttest.GoodZip, 200, `"resumed_from":40`},
+		{"/files/{action}/{name}", "/files/add/" + reporttest.GoodZip, 200, `"response_head":"HTTP/1.1 206 Partial Content; Content-Range: bytes 40-119/120"`},
 		{"/files/{action}/{name}", "/files/add/nothing.zip", 404, `"type":"/problems/no_such_file"`},
 		{"/files/{action}/{name}", "/files/steal/a.zip", 422, `"location":"path.action"`},
 		{"/files", "/files", 200, `"file":"` + reporttest.GoodZip + `"`},

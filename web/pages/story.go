@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tributary/queries/report"
+	"tributary/schemas"
 )
 
 // version is what happened to one version of a file, the oldest first.
@@ -23,6 +24,7 @@ type told struct {
 	Status                string // whose shape is shown; seen: of a look
 	Text, Exception, More string
 	Who                   string // reported or judged; empty: it is no line of the log
+	Asked, Answered       string // heads of the request and of its answer, where it ended a transfer over HTTP
 }
 
 // story arranges what happened by versions, the newest first. What is not of a version
@@ -85,6 +87,14 @@ func speed(a report.Attempt) string {
 	return ", " + size(a.Speed()) + " a second"
 }
 
+// resumed says with how many bytes of attempts before an attempt went on.
+func resumed(a report.Attempt) string {
+	if a.From == nil {
+		return ""
+	}
+	return ", of which attempts before brought " + count(*a.From)
+}
+
 // attemptTold tells of an attempt what is known of it.
 func attemptTold(a report.Attempt, of func(*string, time.Time) int, add func(int, *time.Time, told)) {
 	name, from := fmt.Sprintf("Attempt %d", a.Attempt), ""
@@ -96,17 +106,19 @@ func attemptTold(a report.Attempt, of func(*string, time.Time) int, add func(int
 		add(in(a.Requested), a.Requested, told{Status: "pending", Text: name + from + " was requested"})
 	}
 	if a.Received != nil && a.SHA256 != nil {
-		add(in(a.Received), a.Received, told{Status: "done", Text: name + from + " brought " + count(a.Bytes) + " bytes" + speed(a), More: strings.TrimSpace("SHA-256 " + *a.SHA256 + " " + text(a.Note))})
+		add(in(a.Received), a.Received, told{Status: "done", Text: name + from + " brought " + count(a.Bytes) + " bytes" + resumed(a) + speed(a), More: strings.TrimSpace("SHA-256 " + *a.SHA256 + " " + text(a.Note)), Asked: text(a.Request), Answered: text(a.Response)})
 	}
 	if a.Unzipped != nil && a.Documents != nil {
 		add(in(a.Unzipped), a.Unzipped, told{Status: "done", Text: "Unzipped: " + plural(*a.Documents, "document", "documents")})
 	}
 	for _, l := range a.Log {
-		who := "reported"
+		e := told{Status: l.Status, Text: fmt.Sprintf("%s%s %s at %s:", name, from, l.Status, l.Phase), Exception: l.Exception, More: text(l.Message), Who: "reported"}
 		if l.Judged {
-			who = "judged"
+			e.Who = "judged"
+		} else if l.Phase == string(schemas.Download) {
+			e.Asked, e.Answered = text(a.Request), text(a.Response)
 		}
-		add(in(&l.At), &l.At, told{Status: l.Status, Text: fmt.Sprintf("%s%s %s at %s:", name, from, l.Status, l.Phase), Exception: l.Exception, More: text(l.Message), Who: who})
+		add(in(&l.At), &l.At, e)
 	}
 }
 

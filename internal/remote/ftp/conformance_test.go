@@ -38,8 +38,8 @@ func TestFTPSConformsOnVSFTPD(t *testing.T) {
 	}
 }
 
-// make servers doesn't install ProFTPD: Debian's package takes vsftpd's away. So it
-// is tested where somebody has it, and required nowhere.
+// Where vsftpd is, Debian installs no ProFTPD: make servers unpacks it beside, where it
+// can, so it is required nowhere.
 func TestFTPSConformsOnProFTPD(t *testing.T) {
 	for _, scheme := range []string{"ftpes", "ftps"} {
 		t.Run(scheme, func(t *testing.T) {

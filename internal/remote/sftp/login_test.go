@@ -35,6 +35,9 @@ func TestLogin(t *testing.T) {
 	line := func(k ssh.PublicKey) string {
 		return knownhosts.Line([]string{knownhosts.Normalize(srv.Addr)}, k) + "\n"
 	}
+	hashed := func(addr string, k ssh.PublicKey) string {
+		return knownhosts.HashHostname(knownhosts.Normalize(addr)) + " " + authorized(k) + "\n"
+	}
 	for name, tc := range map[string]struct {
 		change func(*remote.Config)
 		want   string
@@ -52,8 +55,14 @@ func TestLogin(t *testing.T) {
 		"other host known": {func(c *remote.Config) {
 			c.KnownHosts = remotetest.File(t, knownhosts.Line([]string{"elsewhere"}, srv.HostKey)+"\n")
 		}, "host_key_unknown"},
-		"changed host key": {func(c *remote.Config) { c.KnownHosts = remotetest.File(t, line(wrong)) }, "host_key_mismatch"},
-		"rotated host key": {func(c *remote.Config) { c.KnownHosts = remotetest.File(t, line(wrong)+line(srv.HostKey)) }, ""},
+		"changed host key":       {func(c *remote.Config) { c.KnownHosts = remotetest.File(t, line(wrong)) }, "host_key_mismatch"},
+		"rotated host key":       {func(c *remote.Config) { c.KnownHosts = remotetest.File(t, line(wrong)+line(srv.HostKey)) }, ""},
+		"hashed known_hosts":     {func(c *remote.Config) { c.KnownHosts = remotetest.File(t, hashed(srv.Addr, srv.HostKey)) }, ""},
+		"hashed, another's key":  {func(c *remote.Config) { c.KnownHosts = remotetest.File(t, hashed(srv.Addr, wrong)) }, "host_key_mismatch"},
+		"hashed, another's host": {func(c *remote.Config) { c.KnownHosts = remotetest.File(t, hashed("elsewhere:22", srv.HostKey)) }, "host_key_unknown"},
+		"hashed, and then rotated": {func(c *remote.Config) {
+			c.KnownHosts = remotetest.File(t, hashed("elsewhere:22", wrong)+hashed(srv.Addr, wrong)+hashed(srv.Addr, srv.HostKey))
+		}, ""},
 		"revoked host key": {func(c *remote.Config) {
 			c.KnownHosts = remotetest.File(t, line(srv.HostKey)+"@revoked * "+authorized(srv.HostKey)+"\n")
 		}, "host_key_revoked"},
@@ -78,6 +87,9 @@ func TestLogin(t *testing.T) {
 			}
 			if err != nil && strings.Contains(err.Error(), "s3cret") {
 				t.Error("the error shows the password")
+			}
+			if shown, known := ssh.FingerprintSHA256(srv.HostKey), ssh.FingerprintSHA256(wrong); tc.want == "host_key_mismatch" && !(strings.Contains(err.Error(), shown) && strings.Contains(err.Error(), known)) {
+				t.Errorf("the error shows not both the server's key, %s, and the one that is known, %s: %v", shown, known, err)
 			}
 		})
 	}

@@ -3,6 +3,7 @@ package reporttest
 import (
 	"strconv"
 	"strings"
+	"time"
 
 	"tributary/schemas"
 )
@@ -24,6 +25,9 @@ func Hostile() []schemas.StatusChanged {
 	got := func(phase, status, outcome string) schemas.StatusChanged {
 		return schemas.StatusChanged{Scope: scope, FileRef: ref, Entity: schemas.EntityDownload, Attempt: 1, Phase: phase, Status: status, Outcome: outcome}
 	}
+	came := got("zip_md5", "done", "ee")
+	came.SHA256, came.FinishedAt = "ee", new(Start().Add(time.Minute))
+	came.Attributes = map[string]string{"request_head": HostileMessage, "response_head": strings.Repeat("<b>", 5000), "resumed_from": "-1", "received": "<b>"}
 	unzipped := got("unzip", "done", "ee/done")
 	unzipped.Rows = 1
 	accepted := got("", "", "")
@@ -34,7 +38,7 @@ func Hostile() []schemas.StatusChanged {
 	document.Errors = []schemas.ErrorDetail{{Line: 1, Column: 1, Exception: "xsd_invalid", Message: HostileMessage}, {Line: 2, Column: 1, Exception: "<b>", Message: strings.Repeat("long ", 800)}}
 	listed := got("", "", "")
 	listed.Entity, listed.Attempt, listed.Look, listed.Attributes = schemas.EntityHosting, 0, 1, map[string]string{"state": "present", "listed." + HostileMessage: HostileMessage}
-	out := append(Story(), listed, got("download", "running", ""), unzipped, accepted, document)
+	out := append(Story(), listed, got("download", "running", ""), came, unzipped, accepted, document)
 	for i := range 70 {
 		name := "H.2013-01-01." + strconv.Itoa(i) + ".impc.zip"
 		out = append(out, schemas.StatusChanged{Scope: schemas.Scope{Run: schemas.LiveRun, Centre: "H", Source: "harwell"}, FileRef: schemas.FileRef{File: schemas.FileID("add", name), FileName: name, Action: "add"},

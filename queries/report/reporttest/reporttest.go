@@ -143,11 +143,13 @@ func Story() []schemas.StatusChanged {
 	requested := get(GoodZip, 1, "download", "pending", "")
 	requested.RequestedAt = at(5)
 	truncated := get(GoodZip, 1, "download", "failed", "truncated")
-	truncated.Exception, truncated.Message = "truncated", "40 of 120 bytes"
+	truncated.Exception, truncated.Message, truncated.Bytes = "truncated", "40 of 120 bytes", 40
+	truncated.Attributes = schemas.Transfer{Request: "GET https://h/out/add/" + GoodZip + "; Authorization: (not kept)", Response: "HTTP/1.1 200 OK; Content-Length: 120"}.Attributes()
 	accepted1 := get(GoodZip, 1, "", "", "")
 	accepted1.Accepted = "truncated"
 	fetched := get(GoodZip, 2, "zip_md5", "done", "aa11")
 	fetched.SHA256, fetched.MD5, fetched.Bytes, fetched.FinishedAt, fetched.Note = "aa11", "bb", 120, at(9), "no_checksum"
+	fetched.Attributes = schemas.Transfer{From: 40, Received: 80, Request: "GET https://h/out/add/" + GoodZip + "; Range: bytes=40-", Response: "HTTP/1.1 206 Partial Content; Content-Range: bytes 40-119/120"}.Attributes()
 	unzipped := get(GoodZip, 2, "unzip", "done", "aa11/done")
 	unzipped.Rows, unzipped.FinishedAt = 2, at(10)
 	accepted2 := get(GoodZip, 2, "", "", "")
