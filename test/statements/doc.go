@@ -1,0 +1,3 @@
+// Package statements prepares every SQL statement of the program against the tables
+// that its migrations make.
+package statements
