@@ -36,7 +36,7 @@ func migratedHistory(t *testing.T) driver.Conn {
 var (
 	values  = regexp.MustCompile(`'(?:[^'\\]|\\.)*'|\?`)
 	limits  = regexp.MustCompile(`(LIMIT|OFFSET) \?`)
-	inserts = regexp.MustCompile("(?s)^\\s*(INSERT INTO \\S+(?: \\([^)]*\\))?)(.*)$")
+	inserts = regexp.MustCompile(`(?s)^\s*(INSERT INTO \S+(?: \([^)]*\))?)(.*)$`)
 )
 
 // explain has ClickHouse plan a statement: it looks up every name in it and works out
