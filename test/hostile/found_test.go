@@ -78,7 +78,7 @@ func TestLongTexts(t *testing.T) {
 			return err
 		}}, step, uint64(i))
 	}
-	for i, step := range []string{"OPENDIR", "READDIR", "OPEN", "READ", "LSTAT"} {
+	for i, step := range []string{"OPENDIR", "READDIR", "OPEN", "READ", "FSTAT"} {
 		w.add("sftp", kind{name: "long text", strike: func(w *wire, well []byte) error {
 			_, err := w.Write(status(idOf(well), fxFailure, long[:1<<20-100]))
 			return err
