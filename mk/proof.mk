@@ -107,7 +107,7 @@ positions: ## play CHECKS lives of positions that are forged, lost, repeated, de
 
 # Properties that ask a database, each on DRAWS cases of SEED: plain tests draw a few.
 DRAWS ?= 200
-PROPERTIES := TestAnyOrderGivesTheSame|TestUnloadRestores|TestAnyCutGivesTheSame|TestAnyOrderGivesTheSameRows|TestAnyOrderGivesTheSameRowsAlone|TestTakingUpKeepsToLimits|TestMinimalPollsLoseNothingAndWithdrawNothing
+PROPERTIES := TestAnyOrderGivesTheSame|TestUnloadRestores|TestAnyCutGivesTheSame|TestAnyOrderGivesTheSameRows|TestAnyOrderGivesTheSameRowsAlone|TestTakingUpKeepsToLimits|TestMinimalPollsLoseNothingAndWithdrawNothing|TestPartsLoadWhatTheWholeLoads
 
 .PHONY: properties
 properties: engines ## properties of insert, tracker and poll on DRAWS cases each, drawn from SEED
