@@ -11,18 +11,18 @@ import (
 	"tributary/internal/remote"
 )
 
-// promising is a session that says of which version of a file the bytes are that it
-// brings.
-type promising struct {
+// reading is a session whose readers are made of another's.
+type reading struct {
 	remote.Session
-	whose *remote.Entry
+	of func(io.ReadCloser) io.ReadCloser
 }
 
-func (s promising) Open(ctx context.Context, path string, size int64) (io.ReadCloser, error) {
+func (s reading) Open(ctx context.Context, path string, size int64) (io.ReadCloser, error) {
 	r, err := s.Session.Open(ctx, path, size)
-	return promised{r, s.whose}, err
+	return s.of(r), err
 }
 
+// promised says of which version of a file the bytes are that it brings.
 type promised struct {
 	io.ReadCloser
 	whose *remote.Entry
@@ -52,7 +52,7 @@ func TestBytesOfAVersionThatTheServerNames(t *testing.T) {
 			f := b.put("1.zip", "zip1")
 			f.stat = errors.New("it is asked what it shows now")
 			b.deps.Dial = func(context.Context, remote.Config) (remote.Session, error) {
-				return promising{b.server, &tt.whose}, nil
+				return reading{b.server, func(r io.ReadCloser) io.ReadCloser { return promised{r, &tt.whose} }}, nil
 			}
 			if err := b.work(t.Context(), b.job("1.zip")); err != nil {
 				t.Fatal(err)
@@ -65,17 +65,7 @@ func TestBytesOfAVersionThatTheServerNames(t *testing.T) {
 	}
 }
 
-// after is a session whose readers find out how a file stands once it has come.
-type after struct {
-	remote.Session
-	shown *remote.Entry
-}
-
-func (s after) Open(ctx context.Context, path string, size int64) (io.ReadCloser, error) {
-	r, err := s.Session.Open(ctx, path, size)
-	return found{r, s.shown}, err
-}
-
+// found finds out how a file stands once it has come.
 type found struct {
 	io.ReadCloser
 	shown *remote.Entry
@@ -102,7 +92,7 @@ func TestAFileThatIsFoundAsListed(t *testing.T) {
 			b.cfg.Checksums = false
 			b.put("1.zip", "zip1").stat = errors.New("it is asked what it shows now")
 			b.deps.Dial = func(context.Context, remote.Config) (remote.Session, error) {
-				return after{b.server, tt.shown}, nil
+				return reading{b.server, func(r io.ReadCloser) io.ReadCloser { return found{r, tt.shown} }}, nil
 			}
 			if err := b.work(t.Context(), b.job("1.zip")); err != nil {
 				t.Fatal(err)

@@ -102,24 +102,17 @@ func (l *loader) takeHead(f *file) {
 	if l.Version == "" {
 		l.wrong("version", f.Version, "is missing")
 	}
-	switch f.Same.Text {
-	case "skip":
-		l.SkipKnown = true
-	case "load":
-	default:
-		if f.Same.Line > 0 {
-			l.wrong("same_bytes", f.Same, "must be load (the default) or skip, not %q: whether a file is loaded whose bytes another file of its centre and action shows", f.Same.Text)
-		}
+	l.SkipKnown = l.either("same_bytes", f.Same, "load", "skip", "whether a file is loaded whose bytes another file of its centre and action shows")
+	l.Early = l.either("release", f.Release, "whole", "early", "whether what has ended of a batch is loaded before all of it has")
+}
+
+// either tells whether a key that decides about something has its other value, not the
+// usual one, which it need not have.
+func (l *loader) either(key string, v value, usual, other, about string) bool {
+	if v.Text != usual && v.Text != other && v.Line > 0 {
+		l.wrong(key, v, "must be %s (the default) or %s, not %q: %s", usual, other, v.Text, about)
 	}
-	switch f.Release.Text {
-	case "early":
-		l.Early = true
-	case "whole":
-	default:
-		if f.Release.Line > 0 {
-			l.wrong("release", f.Release, "must be whole (the default) or early, not %q: whether what has ended of a batch is loaded before all of it has", f.Release.Text)
-		}
-	}
+	return v.Text == other
 }
 
 func (l *loader) takeKinds(f *file) {

@@ -1,10 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"go/ast"
 	"go/importer"
@@ -13,43 +9,28 @@ import (
 	"go/types"
 	"io"
 	"os"
-	"os/exec"
 	"path"
 	"path/filepath"
 	"testing"
+
+	"tributary/test/packages"
 )
 
 // compiler type-checks packages with some of their files changed. Checking all
 // mutants so takes less than building one of them.
 type compiler struct {
 	root     string
-	packages map[string]listed // by import path
-}
-
-type listed struct {
-	ImportPath, Dir, Export string
-	GoFiles                 []string
+	packages map[string]packages.Package // by import path
 }
 
 // newCompiler lists packages, and builds what they import.
-func newCompiler(ctx context.Context, t *testing.T, root string, dirs []string) *compiler {
+func newCompiler(t *testing.T, root string, dirs []string) *compiler {
 	t.Helper()
-	cmd := exec.CommandContext(ctx, "go", append([]string{"list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles"}, dirs...)...)
-	cmd.Dir, cmd.Stderr = root, os.Stderr
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("list packages: %v", err)
-	}
-	c := &compiler{root: root, packages: map[string]listed{}}
-	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
-		var p listed
-		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
-			return c
-		} else if err != nil {
-			t.Fatalf("list packages: %v", err)
-		}
+	c := &compiler{root: root, packages: map[string]packages.Package{}}
+	for _, p := range packages.List(t, root, dirs...) {
 		c.packages[p.ImportPath] = p
 	}
+	return c
 }
 
 // check type-checks the package of a directory with some of the module's files

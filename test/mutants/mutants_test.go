@@ -44,7 +44,7 @@ func TestMutantsFit(t *testing.T) {
 			}
 		}
 	}
-	c := newCompiler(t.Context(), t, dir, dirs)
+	c := newCompiler(t, dir, dirs)
 	for _, m := range all {
 		t.Run(m.Name, func(t *testing.T) {
 			t.Parallel()

@@ -3,9 +3,6 @@
 package statements
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"go/ast"
 	"go/importer"
@@ -14,10 +11,11 @@ import (
 	"go/types"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"tributary/test/packages"
 )
 
 // module begins the paths of the program's own packages.
@@ -30,12 +28,6 @@ type program struct {
 	root  string // the repository
 	files []*ast.File
 	info  *types.Info
-}
-
-// listed is a package as go list tells of it.
-type listed struct {
-	ImportPath, Dir, Export string
-	GoFiles                 []string
 }
 
 // load reads and type-checks the program's own packages. What others have written is
@@ -58,7 +50,7 @@ func load(t *testing.T) *program {
 		}
 		return others.Import(path)
 	})}
-	for _, l := range packages(t) { // what is imported comes first
+	for _, l := range packages.List(t, root, "./cmd/...") { // what is imported comes first
 		exports[l.ImportPath] = l.Export
 		if !strings.HasPrefix(l.ImportPath, module) {
 			continue
@@ -78,28 +70,7 @@ type importerFunc func(path string) (*types.Package, error)
 
 func (f importerFunc) Import(path string) (*types.Package, error) { return f(path) }
 
-func packages(t *testing.T) (all []listed) {
-	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "go", "list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles", module+"cmd/...")
-	cmd.Stderr = os.Stderr
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for in := json.NewDecoder(bytes.NewReader(out)); ; {
-		var l listed
-		err := in.Decode(&l)
-		if errors.Is(err, io.EOF) {
-			return all
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, l)
-	}
-}
-
-func (p *program) parse(t *testing.T, l listed) (files []*ast.File) {
+func (p *program) parse(t *testing.T, l packages.Package) (files []*ast.File) {
 	t.Helper()
 	for _, name := range l.GoFiles {
 		file, err := parser.ParseFile(p.fset, filepath.Join(l.Dir, name), nil, parser.SkipObjectResolution)
