@@ -346,6 +346,7 @@ func TestManyReadersAreToldInTurn(t *testing.T) {
 		for range readers {
 			all = append(all, b.reader("1", ""))
 		}
+		time.Sleep(every / 2) // between two questions, so that each finds what is so, and is heard of
 		const seconds = 60
 		for n := range seconds {
 			b.position.Store(strconv.Itoa(2 + n))
