@@ -69,8 +69,10 @@ func Redirects(status int) bool {
 // ask sends one request. Only the base's server is told who asks.
 func (s *Session) ask(ctx context.Context, method string, at *url.URL, of Part) (*http.Response, error) {
 	same := sameOrigin(at, &s.root)
-	if same && s.robots != nil && !s.robots.allow(at) {
-		return nil, &remote.Error{Class: remote.Permission, Exception: "robots_forbidden", Err: fmt.Errorf("the server's robots.txt asks programs to leave %s alone", at.EscapedPath())}
+	if !s.cfg.IgnoreRobots && !of.robots {
+		if err := s.permit(ctx, at); err != nil {
+			return nil, err
+		}
 	}
 	req := (&http.Request{Method: method, URL: at, Host: at.Host, ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{
 		"User-Agent": {UserAgent}, "Accept": {"*/*"}, "Accept-Encoding": {"identity"},

@@ -324,7 +324,7 @@ func TestHTTPLogsIn(t *testing.T) {
 			t.Errorf("%s, wrong: %v (%s)", tt.about, err, remote.Exception(err))
 		}
 	}
-	if diff := cmp.Diff([]string{"GET /mirror/x.zip", "GET /mirror/x.zip"}, other.Asked()); diff != "" {
+	if diff := cmp.Diff([]string{"GET /robots.txt", "GET /mirror/x.zip", "GET /robots.txt", "GET /mirror/x.zip"}, other.Asked()); diff != "" {
 		t.Errorf("another server was asked (-want +got):\n%s", diff)
 	}
 	if _, err := connectors.All().Dial(t.Context(), remote.Config{URL: other.URL, Token: "two\nlines"}); remote.Exception(err) != "bad_source_configuration" {
