@@ -150,7 +150,14 @@ func TestLinksAndHoles(t *testing.T) {
 	}
 	w.once(func() {
 		w.sees("the files", filesQuery, all(" zip_md5 done ")...)
-		w.sees("the origins", "SELECT message FROM tracker.file WHERE phase = 'zip_md5' ORDER BY file", plan.SameBytes+"add/"+named("H", 1), plan.SameBytes+"add/"+named("J", 1))
+		for centre, source := range centres {
+			if said, err := w.ask("why", source, "add/"+named(centre, 2)); err != nil || !strings.Contains(said, plan.SameBytes+"add/"+named(centre, 1)) {
+				t.Errorf("why the second name is not loaded: %v\n%s", err, said)
+			}
+			if said, err := w.ask("show", named(centre, 2)); err != nil || !strings.Contains(said, named(centre, 1)) {
+				t.Errorf("the second name's story lacks the first: %v\n%s", err, said)
+			}
+		}
 		w.sees("the bytes of those with a hole", "SELECT sha256, size_bytes FROM tracker.file WHERE file LIKE '%-05.%' ORDER BY file", sum(holed["H"]), sum(holed["J"]))
 		w.sees("what came of one that is nothing but a hole", "SELECT DISTINCT size_bytes FROM tracker.file WHERE file LIKE '%-03.%'", fmt.Sprint(most))
 		w.sees("mice", "SELECT centre, count(*) FROM warehouse.claim WHERE is_current AND NOT tombstone GROUP BY 1 ORDER BY 1", "H 3", "J 3")

@@ -86,6 +86,9 @@ func rest(t *testing.T, pool *pgxpool.Pool, s *schedule.Scheduler, listed int) {
 	if _, err := control.StopTaking(t.Context(), conn, control.Poll{ID: schemas.LiveRun}, waiting); !errors.Is(err, pgx.ErrNoRows) {
 		t.Error(err)
 	}
+	if undone, err := control.LeaveUndone(t.Context(), conn, ownSource, "", ".done", 1); err != nil || len(undone) != 1 {
+		t.Errorf("%d entries wait for their done-files: %v", len(undone), err)
+	}
 	if err := control.EmptyListing(t.Context(), conn, listed); err != nil {
 		t.Error(err)
 	}

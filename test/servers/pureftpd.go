@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
+	"os/user"
 	"path"
 	"path/filepath"
 	"strings"
@@ -96,8 +97,16 @@ func pureUsers(ctx context.Context, o PureFTPDOptions) (file string, err error) 
 	if err != nil {
 		return "", err
 	}
+	u, err := user.Lookup(who)
+	if err != nil {
+		return "", fmt.Errorf("find the user %s: %w", who, err)
+	}
+	g, err := user.LookupGroup(group)
+	if err != nil {
+		return "", fmt.Errorf("find the group %s: %w", group, err)
+	}
 	file = filepath.Join(o.Dir, "users.pdb")
-	line := strings.Join([]string{"reader", pureHash, who, group, "", o.Root + "/./"}, ":") + strings.Repeat(":", 12) + "\n"
+	line := strings.Join([]string{"reader", pureHash, u.Uid, g.Gid, "", o.Root + "/./"}, ":") + strings.Repeat(":", 12) + "\n"
 	if err := os.WriteFile(filepath.Join(o.Dir, "users"), []byte(line), 0o600); err != nil {
 		return "", err
 	}

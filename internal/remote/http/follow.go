@@ -145,6 +145,9 @@ func Refusal(resp *http.Response, of Part) error {
 	if of.Offset > 0 && resp.StatusCode == http.StatusRequestedRangeNotSatisfiable {
 		e.Err = fmt.Errorf("%w: %w", remote.ErrNotResumed, e.Err)
 	}
+	if of.robots && e.Class == remote.Unclassified && resp.StatusCode >= http.StatusBadRequest {
+		e.Class = remote.NotExist // RFC 9309: whatever the server refuses it with, it has no wishes
+	}
 	if of.depth != "" && e.Class == remote.Unclassified {
 		e.Class, e.Exception = remote.Protocol, "no_index_page"
 		e.Err = fmt.Errorf("%w to PROPFIND, as where there is no WebDAV", e.Err)
