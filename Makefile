@@ -62,19 +62,20 @@ endef
 VERSITYGW := test/servers/versitygw
 VERSITYGW_BIN = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/tributary/versitygw-$(shell sha256sum <$(VERSITYGW)/go.sum | cut -c1-12)
 
-# Where vsftpd is, Debian installs no ProFTPD: it is unpacked beside it with what it
-# needs, where tests look for it.
-PROFTPD := proftpd-core proftpd-mod-crypto
-PROFTPD_DIR = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/tributary/proftpd
+# Where vsftpd is, Debian installs neither ProFTPD nor Pure-FTPd, nor one beside the
+# other: they are unpacked beside it with what they need, where tests look for them.
+BESIDE_VSFTPD := proftpd-core,proftpd-mod-crypto pure-ftpd
+BESIDE_VSFTPD_DIR = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/tributary/ftp-servers
 
 .PHONY: servers
 servers: ## install the SFTP, FTP, HTTP and S3 servers that demo and tests run on loopback
 	$(call packages,sshd:openssh-server vsftpd:vsftpd nginx:nginx-light apache2:apache2-bin)
-	@if [ -e $(PROFTPD_DIR) ] || ! command -v apt-get >/dev/null || [ "$$(id -u)" != 0 ]; then exit 0; fi; \
-	echo "unpacking: $(PROFTPD)"; mkdir -p $(dir $(PROFTPD_DIR)); part=$$(mktemp -d $(PROFTPD_DIR).XXXXXX); mkdir -p $$part/debs/partial; \
-	if apt-get update -qq && apt-get install -y -qq --download-only --no-install-recommends -o APT::Sandbox::User=root -o Dir::Cache::archives=$$part/debs $(PROFTPD) >/dev/null && \
-	  (for deb in $$part/debs/*.deb; do dpkg -x $$deb $$part/root || exit 1; done); then mv $$part/root $(PROFTPD_DIR); \
-	else echo "ProFTPD can't be fetched: what needs them is skipped"; fi; rm -rf $$part
+	@if [ -e $(BESIDE_VSFTPD_DIR) ] || ! command -v apt-get >/dev/null || [ "$$(id -u)" != 0 ]; then exit 0; fi; \
+	echo "unpacking: $(BESIDE_VSFTPD)"; mkdir -p $(dir $(BESIDE_VSFTPD_DIR)); part=$$(mktemp -d $(BESIDE_VSFTPD_DIR).XXXXXX); mkdir -p $$part/debs/partial; \
+	if apt-get update -qq && (for set in $(BESIDE_VSFTPD); do \
+	    apt-get install -y -qq --download-only --no-install-recommends -o APT::Sandbox::User=root -o Dir::Cache::archives=$$part/debs $${set//,/ } >/dev/null || exit 1; done; \
+	  for deb in $$part/debs/*.deb; do dpkg -x $$deb $$part/root || exit 1; done); then mv $$part/root $(BESIDE_VSFTPD_DIR); \
+	else echo "ProFTPD and Pure-FTPd can't be fetched: what needs them is skipped"; fi; rm -rf $$part
 	@if [ -e $(VERSITYGW_BIN) ]; then exit 0; fi; echo "building versitygw"; mkdir -p $(dir $(VERSITYGW_BIN)); part=$$(mktemp -d $(VERSITYGW_BIN).XXXXXX); \
 	if $(GO) -C $(VERSITYGW) build -mod=readonly -o $$part/bin github.com/versity/versitygw/cmd/versitygw; then mv $$part/bin $(VERSITYGW_BIN); \
 	else echo "versitygw can't be built: what needs it is skipped"; fi; rm -rf $$part

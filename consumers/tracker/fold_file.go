@@ -100,6 +100,10 @@ func (f *fold) download(file uuid.UUID, n *named, e *schemas.StatusChanged, s se
 	case step.Phase == 0: // a judgement only
 	case step.ended() && e.Accepted != "":
 		a.Final = step
+	case e.Note == duplicate && e.Accepted != "" && e.Repeats == 0:
+		// Not loaded, since another file shows these bytes: what unzip began is not awaited.
+		a.Final = step
+		a.Outcomes = map[string]*outcome{e.Outcome: f.outcome(file, n, e, step)}
 	default:
 		a.Outcomes = map[string]*outcome{e.Outcome: f.outcome(file, n, e, step)}
 	}

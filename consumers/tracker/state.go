@@ -109,6 +109,10 @@ func (h *hosting) attributes() map[string]string {
 // are control's, who classed the look without fetching it.
 const unsettled = "unsettled"
 
+// duplicate is the note of an attempt that brought bytes which are known: of the same file,
+// whose attempt it repeats, or of another.
+const duplicate = "duplicate"
+
 // note is what is to be said of the latest look.
 func (h *hosting) note() string {
 	if h.Class != "" && h.ClassLook >= h.Look {

@@ -319,7 +319,7 @@ func logRows(to *pg.Rows, r attemptRow) {
 			row(key, false, o.Step)
 		}
 	}
-	if r.state.Final.Phase != 0 {
+	if r.state.Final.ended() {
 		row("", true, r.state.Final)
 	}
 }

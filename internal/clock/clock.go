@@ -22,6 +22,8 @@ const (
 	farthest = 14 * time.Hour
 	// kept is how many finds are kept, the newest.
 	kept = 16
+	// FAT is how exact times are that FAT keeps: it has two seconds in one.
+	FAT = 2 * time.Second
 	// agreed is how many finds must say the same before it is believed: one file may
 	// have any time.
 	agreed = 3

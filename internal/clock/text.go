@@ -69,6 +69,8 @@ func (c Clock) exactText() string {
 		said = "times are exact to the day at worst"
 	case p >= time.Minute:
 		said = "times are exact to the minute"
+	case p >= FAT:
+		said = "times are exact to two seconds, as a disk with FAT keeps them"
 	case p >= time.Second:
 		said = "times are exact to the second"
 	default:

@@ -93,6 +93,7 @@ type Source struct {
 	Server      string   `yaml:"server"`                // under which name its sessions are counted, in small letters; default the url's host:port. Sources that name the same share its max_sessions
 	State       string   `yaml:"state"`                 // available (default), or maintenance: not polled and not fetched from; counts when it says another than before
 	Filters     Filters  `yaml:"filters"`               // which entries it shows are taken: in order, the first pattern that fits decides, what none fits is taken
+	DoneFile    string   `yaml:"done_file,omitempty"`   // name of the file beside another that says that this is whole: * stands for its name without .zip; default: none is waited for
 	DisableEPSV bool     `yaml:"disable_epsv"`          // for FTP servers behind address translation
 	MayBeEmpty  bool     `yaml:"may_be_empty"`          // directories that held files may be missing: then these count as gone
 	DoneWith    string   `yaml:"done_with,omitempty"`   // once all of a file is inserted: delete, move DIRECTORY (relative to url) or mark SUFFIX (default .done: an empty file beside it), by SFTP, FTP, S3, WebDAV and in local directories; only shown until tributary sources act

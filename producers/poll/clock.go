@@ -17,7 +17,8 @@ import (
 // Nothing that is new or changed is told by a server's clock: whether a file has settled,
 // and what is gone, is seen by our own. What a time is compared with is the time that the
 // same server showed before. So clocks matter where a server shows the same time in
-// another way: less exactly, without its year, or in its zone's time of now.
+// another way: less exactly, without its year, or in its zone's time of now. A disk with FAT
+// forgets odd seconds once it is read anew.
 
 // old is how long ago a file was changed that tells whether all times have moved: an
 // overwritten one has the time of then.
@@ -29,6 +30,7 @@ type clockwork struct {
 	began    time.Time // the listing
 	ended    time.Time
 	coarsest time.Duration
+	even     clock.Even
 	yearless bool
 	newest   *clock.Find // of the newest file that is found
 	moved    time.Duration
@@ -43,6 +45,7 @@ func (s *Poller) clockwork(p polled) *clockwork {
 func (w *clockwork) shows(e remote.Entry) {
 	if !e.ModTime.IsZero() {
 		w.coarsest, w.yearless = max(w.coarsest, e.Precision), w.yearless || e.Yearless
+		w.even.Shows(e.ModTime, e.Precision)
 	}
 }
 
@@ -55,22 +58,23 @@ func milliseconds(precision time.Duration) int32 {
 // both are shown, after it has found out whether all have moved at once.
 func (s *Poller) sameTimes(ctx context.Context, conn *pgxpool.Conn, p polled, c *counts) error {
 	w := c.clock
-	all, err := control.Differences(ctx, conn, p.Source, s.deps.Now().Add(w.session.Ahead-old))
+	finest := milliseconds(w.even.Exact())
+	all, err := control.Differences(ctx, conn, p.Source, s.deps.Now().Add(w.session.Ahead-old), finest)
 	if err != nil {
 		return err
 	}
 	if by, moved := clock.MovedBy(all); moved {
-		n, err := control.MoveTimes(ctx, conn, p.Source, by)
+		n, err := control.MoveTimes(ctx, conn, p.Source, by, finest)
 		if err != nil {
 			return err
 		}
 		w.moved = by
 		s.deps.Log.Info("the server shows the times of all files otherwise, as where its zone changes to or from daylight saving: they are the same files", "source", p.Source, "by", by, "files", n)
 	}
-	if w.coarsest < time.Minute && !w.yearless && w.coarsest == p.Clock.Precision {
+	if w.coarsest < time.Minute && !w.yearless && finest == 0 && w.coarsest == p.Clock.Precision {
 		return nil
 	}
-	return control.SameTimes(ctx, conn, p.Source)
+	return control.SameTimes(ctx, conn, p.Source, finest)
 }
 
 // finds notes what a file that has another look says of the server's clock. Only what a
@@ -97,7 +101,7 @@ func (w *clockwork) finds(l control.Listed, looked time.Time) {
 func (w *clockwork) learned(complete bool, now time.Time) clock.Clock {
 	is := w.is
 	if complete {
-		is.Looked, is.Precision, is.Yearless, is.Zones = w.began, w.coarsest, w.yearless, w.session.Zones()
+		is.Looked, is.Precision, is.Yearless, is.Zones = w.began, max(w.coarsest, w.even.Exact()), w.yearless, w.session.Zones()
 	}
 	if w.moved != 0 {
 		is.Moved, is.MovedAt = w.moved, now

@@ -27,8 +27,8 @@ type realFTP struct {
 	stop                      func()
 }
 
-// realFTPs are the servers, as the process's zone is when they are started. Debian has one
-// of them at a time, so that only vsftpd, which make servers installs, is required.
+// realFTPs are the servers, as the process's zone is when they are started. Only vsftpd,
+// which make servers installs, is required: it unpacks the others where it can.
 var realFTPs = map[string]func(*testing.T, string) (realFTP, error){
 	"vsftpd": func(t *testing.T, root string) (realFTP, error) {
 		s, err := servers.StartVSFTPD(t.Context(), servers.VSFTPDOptions{Dir: t.TempDir(), Root: root, Extra: []string{"use_localtime=YES"}})
@@ -43,7 +43,7 @@ var realFTPs = map[string]func(*testing.T, string) (realFTP, error){
 		return realFTP{s.URL(""), s.Addr, "anonymous", "x", s.Stop}, nil
 	},
 	"Pure-FTPd": func(t *testing.T, root string) (realFTP, error) {
-		s, err := servers.StartPureFTPD(t.Context(), servers.PureFTPDOptions{Dir: t.TempDir(), Root: root, Password: "s3cret"})
+		s, err := servers.StartPureFTPD(t.Context(), servers.PureFTPDOptions{Dir: t.TempDir(), Root: root})
 		if err != nil {
 			return realFTP{}, err
 		}

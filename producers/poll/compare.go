@@ -41,6 +41,9 @@ func (s *Poller) compare(ctx context.Context, conn *pgxpool.Conn, p polled, c *c
 	if err := s.forgetNoChecksums(ctx, conn, p.Poll, c); err != nil {
 		return err
 	}
+	if err := s.leaveUndone(ctx, conn, p, c); err != nil {
+		return err
+	}
 	hosts := p.source.Shown(s.canonical)
 	if c.listed <= control.ShownAtOnce {
 		// Of few entries it is soon seen that none differs, whatever their times are exact to.

@@ -27,6 +27,17 @@ func (g *ignored) add(e control.Ignored) {
 	}
 }
 
+// ahead counts entries of a reason, the first of which are kept before all others.
+func (g *ignored) ahead(reason string, n int, first []control.Ignored) {
+	if g.byReason == nil {
+		g.byReason = map[string]int{}
+	}
+	g.total += n
+	g.byReason[reason] += n
+	g.first = append(first, g.first...)
+	g.first = g.first[:min(len(g.first), g.keep)]
+}
+
 // maxNames is how long the names are that an event tells together, in bytes.
 const maxNames = 1000
 

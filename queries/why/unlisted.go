@@ -70,6 +70,10 @@ func (f *Facts) ignored(a *Answer) {
 	}
 	a.say(Ignored, "%s shows %s, and nobody takes it up, since %s.", f.SourceID, a.File, why)
 	a.prove("rule: %s", f.Source.Ignored.Reason)
+	if f.Source.Ignored.Reason == control.NoDoneFile {
+		a.Next = "Have " + f.Source.Ignored.Rule + " put beside it once it is whole, or take done_file out of the source's definition. All that is passed over: tributary sources ignored " + f.SourceID
+		return
+	}
 	a.Next = "Nothing, if it is meant to lie there. All that is passed over: tributary sources ignored " + f.SourceID
 }
 

@@ -11,35 +11,36 @@ import (
 	"tributary/internal/pg"
 )
 
-// cut is a time, cut to what the coarser of both times is exact to, in milliseconds: a
-// server shows no fraction of a minute that it doesn't show, so none is rounded up.
-func cut(at string) string {
-	return fmt.Sprintf("CASE WHEN %[2]s >= 86400000 THEN date_trunc('day', %[1]s, 'UTC') WHEN %[2]s >= 60000 THEN date_trunc('minute', %[1]s, 'UTC') WHEN %[2]s >= 1000 THEN date_trunc('second', %[1]s, 'UTC') ELSE %[1]s END", at, coarser)
+// cut is a time, cut to what the coarser of both times is exact to, in milliseconds, and no
+// more exactly than the parameter finest says: a server shows no fraction of a minute that
+// it doesn't show, so none is rounded up.
+func cut(at, finest string) string {
+	coarser := "greatest(l.precision, h.mtime_precision, " + finest + ")"
+	return fmt.Sprintf(`CASE WHEN %[2]s >= 86400000 THEN date_trunc('day', %[1]s, 'UTC') WHEN %[2]s >= 60000 THEN date_trunc('minute', %[1]s, 'UTC')
+		WHEN %[2]s >= 2000 THEN date_bin('2 seconds', %[1]s, 'epoch'::timestamptz) WHEN %[2]s >= 1000 THEN date_trunc('second', %[1]s, 'UTC') ELSE %[1]s END`, at, coarser)
 }
 
-const (
-	// sameSize are the entries of a listing l beside the hostings h that have the size
-	// and have another time. Each row is looked up by itself, as CountMissing says why.
-	sameSize = `pg_temp.listed l JOIN LATERAL (SELECT * FROM control.hosting WHERE source = $1 AND file = l.file AND state = 'present' OFFSET 0) h
+// sameSize are the entries of a listing l beside the hostings h that have the size
+// and have another time. Each row is looked up by itself, as CountMissing says why.
+const sameSize = `pg_temp.listed l JOIN LATERAL (SELECT * FROM control.hosting WHERE source = $1 AND file = l.file AND state = 'present' OFFSET 0) h
 		ON h.size = l.size AND h.mtime <> l.mtime`
-	coarser = "greatest(l.precision, h.mtime_precision)"
-)
 
 // SameTimes gives the entries of the connection's listing that show the size that is
 // known of their file, and a time which is the known one as exactly as both are shown,
-// the more exact of the two times: none of them is another look. Where a listing shows
-// no years, times of any two years are the same.
-func SameTimes(ctx context.Context, c pg.Beginner, source string) error {
-	same := cut("l.mtime") + " = " + cut("h.mtime")
+// the more exact of the two times: none of them is another look. finest is how exact they
+// are at most, in milliseconds, whatever they look like. Where a listing shows no years,
+// times of any two years are the same.
+func SameTimes(ctx context.Context, c pg.Beginner, source string, finest int32) error {
+	same := cut("l.mtime", "$2::int") + " = " + cut("h.mtime", "$2::int")
 	same = "(" + same + ` OR l.yearless AND to_char(l.mtime AT TIME ZONE 'UTC', 'MMDDHH24MI') = to_char(h.mtime AT TIME ZONE 'UTC', 'MMDDHH24MI'))`
 	return pg.InTx(ctx, c, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `WITH s AS MATERIALIZED (SELECT l.file, h.mtime, h.mtime_precision FROM `+sameSize+`
 				WHERE (l.yearless OR l.precision >= h.mtime_precision) AND `+same+`)
-			UPDATE pg_temp.listed e SET shown = e.mtime, mtime = s.mtime, precision = s.mtime_precision FROM s WHERE e.file = s.file`, source); err != nil {
+			UPDATE pg_temp.listed e SET shown = e.mtime, mtime = s.mtime, precision = s.mtime_precision FROM s WHERE e.file = s.file`, source, finest); err != nil {
 			return fmt.Errorf("compare times of the listing of %s: %w", source, err)
 		}
 		if _, err := tx.Exec(ctx, `WITH s AS MATERIALIZED (SELECT l.file, l.mtime, l.precision FROM `+sameSize+` WHERE `+same+`)
-			UPDATE control.hosting e SET mtime = s.mtime, mtime_precision = s.precision FROM s WHERE e.source = $1 AND e.file = s.file`, source); err != nil {
+			UPDATE control.hosting e SET mtime = s.mtime, mtime_precision = s.precision FROM s WHERE e.source = $1 AND e.file = s.file`, source, finest); err != nil {
 			return fmt.Errorf("compare times of the listing of %s: %w", source, err)
 		}
 		return nil
@@ -52,32 +53,32 @@ const sampled = 2000
 // Differences returns by how much times that the connection's listing shows differ from
 // those that are known, of files of the known size that were changed before a moment, in
 // both: of some of them, by chance, and only of those whose times are shown more exactly
-// than to the day.
-func Differences(ctx context.Context, q pg.Querier, source string, before time.Time) ([]clock.Difference, error) {
+// than to the day. finest is as in [SameTimes].
+func Differences(ctx context.Context, q pg.Querier, source string, before time.Time, finest int32) ([]clock.Difference, error) {
 	return pg.List(ctx, q, "ask whether the times of "+source+" have moved", pgx.RowToStructByName[clock.Difference], fmt.Sprintf(`SELECT (extract(epoch FROM %s - %s) * 1000000000)::bigint AS by, count(*) AS files
 		FROM (SELECT * FROM pg_temp.listed ORDER BY file LIMIT $3) l
 		JOIN LATERAL (SELECT * FROM control.hosting WHERE source = $1 AND file = l.file AND state = 'present' OFFSET 0) h ON h.size = l.size
-		WHERE NOT l.known AND h.mtime < $2 AND l.mtime < $2 AND %s < 86400000 AND abs(extract(epoch FROM l.mtime - h.mtime)) < 1000000000 GROUP BY 1`,
-		cut("l.mtime"), cut("h.mtime"), coarser), source, before, sampled)
+		WHERE NOT l.known AND h.mtime < $2 AND l.mtime < $2 AND greatest(l.precision, h.mtime_precision) < 86400000 AND abs(extract(epoch FROM l.mtime - h.mtime)) < 1000000000 GROUP BY 1`,
+		cut("l.mtime", "$4::int"), cut("h.mtime", "$4::int")), source, before, sampled, finest)
 }
 
 // MoveTimes moves the times that are known of a source's files by what their server has
 // moved them by, where the connection's listing shows them so or was not asked for them,
-// and returns how many.
-func MoveTimes(ctx context.Context, c pg.Beginner, source string, by time.Duration) (n int64, err error) {
+// and returns how many. finest is as in [SameTimes].
+func MoveTimes(ctx context.Context, c pg.Beginner, source string, by time.Duration, finest int32) (n int64, err error) {
 	err = pg.InTx(ctx, c, func(tx pgx.Tx) error {
-		n, err = moveTimes(ctx, tx, source, by)
+		n, err = moveTimes(ctx, tx, source, by, finest)
 		return err
 	})
 	return n, err
 }
 
-func moveTimes(ctx context.Context, q pg.Querier, source string, by time.Duration) (int64, error) {
+func moveTimes(ctx context.Context, q pg.Querier, source string, by time.Duration, finest int32) (int64, error) {
 	if _, err := q.Exec(ctx, "UPDATE pg_temp.listed SET mtime = mtime + $1::interval WHERE known", interval(by)); err != nil {
 		return 0, fmt.Errorf("move the times of %s: %w", source, err)
 	}
-	tag, err := q.Exec(ctx, `WITH s AS MATERIALIZED (SELECT l.file FROM `+sameSize+` WHERE `+cut("h.mtime + $2::interval")+" = "+cut("l.mtime")+`)
-		UPDATE control.hosting e SET mtime = e.mtime + $2::interval FROM s WHERE e.source = $1 AND e.file = s.file`, source, interval(by))
+	tag, err := q.Exec(ctx, `WITH s AS MATERIALIZED (SELECT l.file FROM `+sameSize+` WHERE `+cut("h.mtime + $2::interval", "$3::int")+" = "+cut("l.mtime", "$3::int")+`)
+		UPDATE control.hosting e SET mtime = e.mtime + $2::interval FROM s WHERE e.source = $1 AND e.file = s.file`, source, interval(by), finest)
 	if err != nil {
 		return 0, fmt.Errorf("move the times of %s: %w", source, err)
 	}

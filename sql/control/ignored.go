@@ -13,9 +13,12 @@ import (
 type Ignored struct {
 	Directory string `json:"directory"`
 	Name      string `json:"name"`
-	Reason    string `json:"reason"`         // directory, not_a_regular_file, line_unreadable, not_zip, filtered or repeated
-	Rule      string `json:"rule,omitempty"` // the filter that excludes it
+	Reason    string `json:"reason"`         // directory, not_a_regular_file, line_unreadable, not_zip, filtered, no_done_file or repeated
+	Rule      string `json:"rule,omitempty"` // the filter that excludes it, or the name of the done-file that it waits for
 }
+
+// NoDoneFile is the reason of an entry whose done-file the listing doesn't show.
+const NoDoneFile = "no_done_file"
 
 // Words is why nobody takes the entry up, for people; of reasons that this program
 // doesn't know, the reason.
@@ -26,6 +29,7 @@ func (i Ignored) Words() string {
 		"line_unreadable":    "it is a line of the listing that can't be read",
 		"not_zip":            "its name does not end in .zip",
 		"filtered":           "a filter of the source excludes it",
+		NoDoneFile:           "the file that says that it is whole (done_file) is not beside it yet",
 		"repeated":           "the listing showed the name before, and the first entry counts",
 	}[i.Reason]
 	switch {

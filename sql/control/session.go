@@ -48,7 +48,7 @@ const keepsState = `(s.state <> 'removed' AND s.declared_state = $9
 
 // reachedAlike are the keys of a definition that don't say how a source is reached. A
 // test lists all keys that there are.
-const reachedAlike = `'{centre,complete_every,cron,description,done_with,filters,hosts,interval,max_bytes_per_day,max_entries,max_files_per_day,max_interval,max_new,max_new_bytes,max_sessions,may_be_empty,preference,priority,server,throttle,time_zone,windows}'::text[]`
+const reachedAlike = `'{centre,complete_every,cron,description,done_file,done_with,filters,hosts,interval,max_bytes_per_day,max_entries,max_files_per_day,max_interval,max_new,max_new_bytes,max_sessions,may_be_empty,preference,priority,server,throttle,time_zone,windows}'::text[]`
 
 // Put stores a source as configured and reports whether that changed. The
 // configuration's word for its state counts when it is new: what people and polls

@@ -124,7 +124,7 @@ func (t *ftpTalk) listen(verb string) error {
 	}
 	t.hangUp()
 	var err error
-	if t.passive, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+	if t.passive, err = net.Listen("tcp", net.JoinHostPort(t.s.here(), "0")); err != nil {
 		return err
 	}
 	port := t.passive.Addr().(*net.TCPAddr).Port

@@ -5,6 +5,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -45,6 +46,8 @@ type server struct {
 	seed     uint64
 	protocol string
 
+	// link is the way to it; nil: loopback.
+	link     *link
 	listener net.Listener
 	struck   atomic.Int64 // how often the misbehaviour was sent
 	sessions atomic.Int64
@@ -140,10 +143,27 @@ func (w *wire) halfClose() error {
 	return w.hang()
 }
 
+// here is where the server listens.
+func (s *server) here() string {
+	if s.link != nil {
+		return s.link.here.String()
+	}
+	return "127.0.0.1"
+}
+
+// address is where the program finds it, as host:port.
+func (s *server) address() string {
+	at := s.listener.Addr().(*net.TCPAddr).AddrPort()
+	if s.link != nil {
+		at = netip.AddrPortFrom(s.link.there, at.Port())
+	}
+	return at.String()
+}
+
 // listen begins to accept; talk holds one conversation.
 func (s *server) listen(talk func(net.Conn)) error {
 	var err error
-	if s.listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+	if s.listener, err = net.Listen("tcp", net.JoinHostPort(s.here(), "0")); err != nil {
 		return err
 	}
 	s.stopped, s.conns = make(chan struct{}), map[net.Conn]struct{}{}

@@ -144,8 +144,14 @@ func archive(size int) []byte {
 // add starts a hostile server and makes it a source of the configuration.
 func (w *world) add(protocol string, k kind, step string, seed uint64) *server {
 	w.t.Helper()
+	return w.addAt(nil, protocol, k, step, seed)
+}
+
+// addAt adds one at the end of a link.
+func (w *world) addAt(over *link, protocol string, k kind, step string, seed uint64) *server {
+	w.t.Helper()
 	n := len(w.hostile) + 1
-	s := &server{kind: k, protocol: protocol, step: step, seed: seed, file: onJ(1+n%28, n), zip: archive(k.size)}
+	s := &server{kind: k, protocol: protocol, step: step, seed: seed, link: over, file: onJ(1+n%28, n), zip: archive(k.size)}
 	var err error
 	switch protocol {
 	case "ftp":
@@ -197,16 +203,16 @@ func (w *world) configure(hostile bool) {
 			if err != nil {
 				w.t.Fatal(err)
 			}
-			text += fmt.Sprintf("    url: sftp://reader@%s/\n    host_key: ['%s']\n", s.listener.Addr(), ssh.FingerprintSHA256(key.PublicKey()))
+			text += fmt.Sprintf("    url: sftp://reader@%s/\n    host_key: ['%s']\n", s.address(), ssh.FingerprintSHA256(key.PublicKey()))
 		case "http":
-			text += fmt.Sprintf("    url: http://reader@%s/\n    webdav: %v\n", s.listener.Addr(), s.http == byDAV)
+			text += fmt.Sprintf("    url: http://reader@%s/\n    webdav: %v\n", s.address(), s.http == byDAV)
 			if s.http == byFeed {
 				text += "    feed: feed.xml\n"
 			}
 		case "s3":
-			text += fmt.Sprintf("    url: s3://AKIAREADER@bucket/\n    endpoint: http://%s\n", s.listener.Addr())
+			text += fmt.Sprintf("    url: s3://AKIAREADER@bucket/\n    endpoint: http://%s\n", s.address())
 		default:
-			text += fmt.Sprintf("    url: ftp://reader@%s/\n    disable_epsv: %v\n", s.listener.Addr(), s.passive)
+			text += fmt.Sprintf("    url: ftp://reader@%s/\n    disable_epsv: %v\n", s.address(), s.passive)
 		}
 	}
 	if err := os.WriteFile(w.rig.Config, []byte(text), 0o644); err != nil {

@@ -57,7 +57,7 @@ func each(t *testing.T, size int, sources []config.Source, members []int, judge 
 	for name, k := range kinds() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			pool, s := controltest.Open(t, 10), k.start(t, served(t, size, names...))
+			pool, s := controltest.Open(t, 10), k.start(t, served(t, size, names...), "http://127.0.0.1:1")
 			t.Cleanup(s.stop)
 			for _, src := range sources {
 				src.URL = s.URL
@@ -103,7 +103,8 @@ func define(t *testing.T, pool *pgxpool.Pool, src config.Source) {
 }
 
 // member does what one does: it lists and fetches, through a session of its own. Where
-// robots.txt is heeded it also wants what that forbids, straight and by a redirect. It calls ready before it does any of it.
+// robots.txt is heeded it also wants what that forbids, straight and by a redirect, and
+// what a mirror has. It calls ready before it does any of it.
 func member(ctx context.Context, pool *pgxpool.Pool, src config.Source, c remote.Config, ready func()) (err error) {
 	src.URL = c.URL
 	gate := control.GateTo(pool, src, "site", time.Now, slog.New(slog.DiscardHandler))
@@ -120,7 +121,7 @@ func member(ctx context.Context, pool *pgxpool.Pool, src config.Source, c remote
 		return err
 	}
 	if !c.IgnoreRobots {
-		err = wants(ctx, s, names[0])
+		err = errors.Join(wants(ctx, s, names[0]), fetch(ctx, s, gate, "add/mirror.zip"))
 	}
 	for _, name := range names {
 		err = errors.Join(err, fetch(ctx, s, gate, "add/"+name))
@@ -128,9 +129,9 @@ func member(ctx context.Context, pool *pgxpool.Pool, src config.Source, c remote
 	return err
 }
 
-// wants asks for what robots.txt forbids.
+// wants asks for what a robots.txt forbids, that of a mirror too.
 func wants(ctx context.Context, s remote.Session, name string) (err error) {
-	for _, path := range []string{"add/moved.zip", "edit/" + name} {
+	for _, path := range []string{"add/moved.zip", "add/elsewhere.zip", "edit/" + name} {
 		if _, forbidden := s.Stat(ctx, path); remote.Exception(forbidden) != "robots_forbidden" {
 			err = errors.Join(err, errors.New("what robots.txt forbids is asked for: "+path), forbidden)
 		}
@@ -220,14 +221,16 @@ func TestServersSeeTheRate(t *testing.T) {
 }
 
 // What robots.txt asks for is kept without a key of the source: the pause, and what is
-// not to be asked for.
+// not to be asked for. That of a server which is only sent on to is kept there as well.
 func TestServersSeeWhatRobotsTxtAsksFor(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"nginx", "apache"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			k := kinds()[name]
-			pool, s := controltest.Open(t, 10), k.start(t, served(t, 10, "a.zip", "b.zip"))
+			mirror := k.start(t, served(t, 10, "a.zip"), "http://127.0.0.1:1")
+			t.Cleanup(mirror.stop)
+			pool, s := controltest.Open(t, 10), k.start(t, served(t, 10, "a.zip", "b.zip"), strings.TrimSuffix(mirror.URL, "/"))
 			t.Cleanup(s.stop)
 			src := config.Source{ID: "a", URL: s.URL}
 			define(t, pool, src)
@@ -235,17 +238,29 @@ func TestServersSeeWhatRobotsTxtAsksFor(t *testing.T) {
 			if err := member(t.Context(), pool, src, s.Config, func() {}); err != nil {
 				t.Fatal(err)
 			}
-			log, _ := s.asked(t, k)
-			paused(t, k, log, began, 1+1+2+1, 150*time.Millisecond)
-			moved := false
-			for _, r := range log {
-				if strings.Contains(r.what, " /edit") {
-					t.Errorf("it was asked for what robots.txt forbids: %s", r.what)
+			for of, is := range map[string]struct {
+				server
+				least int
+				asked []string // among others
+			}{
+				"its own server": {s, 1 + 1 + 2 + 1, []string{" /robots.txt ", " /add/moved.zip ", " /add/elsewhere.zip ", " /add/mirror.zip "}},
+				"the mirror":     {mirror, 2, []string{" /robots.txt ", " /add/a.zip "}},
+			} {
+				log, _ := is.server.asked(t, k)
+				paused(t, k, log, began, is.least, 150*time.Millisecond)
+				var asked []string
+				for _, r := range log {
+					asked = append(asked, r.what)
 				}
-				moved = moved || strings.Contains(r.what, " /add/moved.zip")
-			}
-			if !moved {
-				t.Errorf("it was not asked for what it sends on:\n%v", log)
+				all := strings.Join(asked, "\n")
+				if strings.Contains(all, " /edit") || strings.Count(all, " /robots.txt ") != 1 {
+					t.Errorf("%s was asked for what robots.txt forbids, or for that again:\n%s", of, all)
+				}
+				for _, what := range is.asked {
+					if !strings.Contains(all, what) {
+						t.Errorf("%s was not asked for%s:\n%s", of, what, all)
+					}
+				}
 			}
 			known, err := control.ThrottledServer(t.Context(), pool, "a")
 			if err != nil || known.Crawl != 150*time.Millisecond {

@@ -32,7 +32,10 @@ type server struct {
 
 // kind is a kind of server, and what its log says.
 type kind struct {
-	start func(t *testing.T, root string) server
+	// start has a server of HTTP send on, from add/moved.zip to /edit/a.zip, which its
+	// robots.txt forbids, and from add/mirror.zip and add/elsewhere.zip to a mirror's
+	// /add/a.zip and /edit/a.zip.
+	start func(t *testing.T, root, mirror string) server
 	// parse reads a line; ok is false where it is of no request.
 	parse func(line string) (r request, ok bool, err error)
 	// late is by how much a time may be before what it is of. No time is after that by
@@ -53,8 +56,9 @@ func kinds() map[string]kind {
 	}
 }
 
-func startNginx(t *testing.T, root string) server {
-	nginx, err := servers.StartNginx(t.Context(), servers.HTTPDOptions{Dir: t.TempDir(), Root: root, Extra: []string{"location = /add/moved.zip { return 302 /edit/a.zip; }"}})
+func startNginx(t *testing.T, root, mirror string) server {
+	nginx, err := servers.StartNginx(t.Context(), servers.HTTPDOptions{Dir: t.TempDir(), Root: root, Extra: []string{"location = /add/moved.zip { return 302 /edit/a.zip; }",
+		"location = /add/mirror.zip { return 302 " + mirror + "/add/a.zip; }", "location = /add/elsewhere.zip { return 302 " + mirror + "/edit/a.zip; }"}})
 	servers.Need(t, err)
 	return server{remote.Config{URL: nginx.URL("/")}, nginx.Stop, nginx.Times}
 }
@@ -73,9 +77,10 @@ func parseNginx(line string) (r request, ok bool, err error) {
 	return r, !strings.HasSuffix(r.what, "HTTP/1.0"), nil // whoever started it has looked whether it answers
 }
 
-func startApache(t *testing.T, root string) server {
+func startApache(t *testing.T, root, mirror string) server {
 	apache, err := servers.StartApache(t.Context(), servers.HTTPDOptions{Dir: t.TempDir(), Root: root,
-		Extra: []string{"Options +Indexes -FollowSymLinks", "IndexOptions FancyIndexing", "RedirectMatch 302 ^/add/moved.zip$ /edit/a.zip"}})
+		Extra: []string{"Options +Indexes -FollowSymLinks", "IndexOptions FancyIndexing", "RedirectMatch 302 ^/add/moved.zip$ /edit/a.zip",
+			"RedirectMatch 302 ^/add/mirror.zip$ " + mirror + "/add/a.zip", "RedirectMatch 302 ^/add/elsewhere.zip$ " + mirror + "/edit/a.zip"}})
 	servers.Need(t, err)
 	return server{remote.Config{URL: apache.URL("/")}, apache.Stop, apache.Times}
 }
@@ -96,7 +101,7 @@ func seconds(text string) (time.Duration, error) { return time.ParseDuration(tex
 
 // startOpenSSH has sftp-server log what it is asked. It writes no times itself, so each
 // line gets that at which it was read: it may be late, and never early.
-func startOpenSSH(t *testing.T, root string) server {
+func startOpenSSH(t *testing.T, root, _ string) server {
 	dir := t.TempDir()
 	log, script := filepath.Join(dir, "sftp.log"), filepath.Join(dir, "sftp.sh")
 	if err := os.WriteFile(script, fmt.Appendf(nil, `{ "$(ls /usr/lib/openssh/sftp-server /usr/libexec/sftp-server /usr/libexec/openssh/sftp-server 2>/dev/null | head -1)" -e -l VERBOSE 2>&1 1>&3 3>&- |
@@ -124,7 +129,7 @@ func parseOpenSSH(line string) (r request, ok bool, err error) {
 	return request{began: at, what: line}, true, err
 }
 
-func startVSFTPD(t *testing.T, root string) server {
+func startVSFTPD(t *testing.T, root, _ string) server {
 	dir := t.TempDir()
 	log := filepath.Join(dir, "vsftpd.log")
 	ftp, err := servers.StartVSFTPD(t.Context(), servers.VSFTPDOptions{Dir: dir, Root: root,

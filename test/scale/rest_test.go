@@ -70,13 +70,13 @@ func rest(t *testing.T, pool *pgxpool.Pool, s *schedule.Scheduler, listed int) {
 	if _, err := control.StoreListing(t.Context(), conn, entries); err != nil {
 		t.Fatal(err)
 	}
-	if by, err := control.Differences(t.Context(), conn, ownSource, now()); err != nil || len(by) == 0 {
+	if by, err := control.Differences(t.Context(), conn, ownSource, now(), 0); err != nil || len(by) == 0 {
 		t.Errorf("the listing differs from what is known by %v: %v", by, err)
 	}
-	if _, err := control.MoveTimes(t.Context(), conn, ownSource, time.Hour); err != nil {
+	if _, err := control.MoveTimes(t.Context(), conn, ownSource, time.Hour, 0); err != nil {
 		t.Error(err)
 	}
-	if err := control.SameTimes(t.Context(), conn, ownSource); err != nil {
+	if err := control.SameTimes(t.Context(), conn, ownSource, 0); err != nil {
 		t.Error(err)
 	}
 	waiting, err := control.ChooseTurn(t.Context(), conn, ownSource, 1, nil, control.Bounds{PollFiles: control.Bound{Most: int64(listed / 2)}, DayBytes: control.Bound{Most: 1 << 60}})
@@ -85,6 +85,9 @@ func rest(t *testing.T, pool *pgxpool.Pool, s *schedule.Scheduler, listed int) {
 	}
 	if _, err := control.StopTaking(t.Context(), conn, control.Poll{ID: schemas.LiveRun}, waiting); !errors.Is(err, pgx.ErrNoRows) {
 		t.Error(err)
+	}
+	if undone, err := control.LeaveUndone(t.Context(), conn, ownSource, "", ".done", 1); err != nil || len(undone) != 1 {
+		t.Errorf("%d entries wait for their done-files: %v", len(undone), err)
 	}
 	if err := control.EmptyListing(t.Context(), conn, listed); err != nil {
 		t.Error(err)

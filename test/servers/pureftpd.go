@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
+	"os/user"
 	"path"
 	"path/filepath"
 	"strings"
@@ -19,8 +20,6 @@ type PureFTPDOptions struct {
 	// Root is the directory that is served. Started by root, the server reads it as
 	// nobody: then it has to be open to everybody, from / on.
 	Root string
-	// Password is that of the user reader.
-	Password string
 	// TLS has it ask for TLS (ftpes) on both connections, with a certificate of its own.
 	TLS bool
 	// Log gets the server's output at debug level; nothing by default.
@@ -40,12 +39,10 @@ type PureFTPD struct {
 	p      *process
 }
 
-const pureFTPDHint = "install the package pure-ftpd, where vsftpd may go: Debian has one or the other"
-
 // StartPureFTPD starts Pure-FTPd as the current user and returns when it answers. ctx
 // bounds the start only. The server must be stopped.
 func StartPureFTPD(ctx context.Context, o PureFTPDOptions) (*PureFTPD, error) {
-	bin, err := find("pure-ftpd", pureFTPDHint)
+	bin, err := find("pure-ftpd", "run make servers")
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +50,7 @@ func StartPureFTPD(ctx context.Context, o PureFTPDOptions) (*PureFTPD, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &PureFTPD{Addr: loopback(port), Password: o.Password, scheme: "ftp"}
+	s := &PureFTPD{Addr: loopback(port), Password: purePassword, scheme: "ftp"}
 	users, err := pureUsers(ctx, o)
 	if err != nil {
 		return nil, err
@@ -83,9 +80,16 @@ func StartPureFTPD(ctx context.Context, o PureFTPDOptions) (*PureFTPD, error) {
 	return s, nil
 }
 
+// purePassword is that of the user reader, and pureHash as crypt keeps it: pure-pw and the
+// server would take a second of a processor for each hash of their own choice.
+const (
+	purePassword = "s3cret"
+	pureHash     = "$1$abcdefgh$7.vq19w/w3Vm.hk1FOA7Q/"
+)
+
 // pureUsers makes the server's database, with the user reader.
 func pureUsers(ctx context.Context, o PureFTPDOptions) (file string, err error) {
-	bin, err := find("pure-pw", pureFTPDHint)
+	bin, err := find("pure-pw", "run make servers")
 	if err != nil {
 		return "", err
 	}
@@ -93,9 +97,20 @@ func pureUsers(ctx context.Context, o PureFTPDOptions) (file string, err error) 
 	if err != nil {
 		return "", err
 	}
+	u, err := user.Lookup(who)
+	if err != nil {
+		return "", fmt.Errorf("find the user %s: %w", who, err)
+	}
+	g, err := user.LookupGroup(group)
+	if err != nil {
+		return "", fmt.Errorf("find the group %s: %w", group, err)
+	}
 	file = filepath.Join(o.Dir, "users.pdb")
-	cmd := exec.CommandContext(ctx, bin, "useradd", "reader", "-f", filepath.Join(o.Dir, "users"), "-F", file, "-m", "-u", who, "-g", group, "-d", o.Root) //nolint:gosec // of a test
-	cmd.Stdin = strings.NewReader(strings.Repeat(o.Password+"\n", 2))
+	line := strings.Join([]string{"reader", pureHash, u.Uid, g.Gid, "", o.Root + "/./"}, ":") + strings.Repeat(":", 12) + "\n"
+	if err := os.WriteFile(filepath.Join(o.Dir, "users"), []byte(line), 0o600); err != nil {
+		return "", err
+	}
+	cmd := exec.CommandContext(ctx, bin, "mkdb", file, "-f", filepath.Join(o.Dir, "users")) //nolint:gosec // of a test
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("pure-pw: %w: %s", err, bytes.TrimSpace(out))
 	}

@@ -6,14 +6,15 @@ import (
 	"strings"
 )
 
-// unpacked is where make servers keeps ProFTPD, which Debian doesn't install beside vsftpd,
-// with its libraries, as they would lie below /; empty where there is no such place.
+// unpacked is where make servers keeps ProFTPD and Pure-FTPd, which Debian doesn't install
+// beside vsftpd, with their libraries, as they would lie below /; empty where there is no
+// such place.
 func unpacked() string {
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return ""
 	}
-	return filepath.Join(cache, "tributary", "proftpd")
+	return filepath.Join(cache, "tributary", "ftp-servers")
 }
 
 // environ is the environment of a program: one that was unpacked finds its libraries

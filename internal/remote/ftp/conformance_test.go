@@ -38,8 +38,8 @@ func TestFTPSConformsOnVSFTPD(t *testing.T) {
 	}
 }
 
-// Where vsftpd is, Debian installs no ProFTPD: make servers unpacks it beside, where it
-// can, so it is required nowhere.
+// Where vsftpd is, Debian installs neither ProFTPD nor Pure-FTPd: make servers unpacks them
+// beside, where it can, so they are required nowhere.
 func TestFTPSConformsOnProFTPD(t *testing.T) {
 	for _, scheme := range []string{"ftpes", "ftps"} {
 		t.Run(scheme, func(t *testing.T) {
@@ -58,14 +58,14 @@ func TestFTPSConformsOnProFTPD(t *testing.T) {
 	}
 }
 
-// Pure-FTPd takes vsftpd's place in Debian as ProFTPD does, and is tested likewise.
+// Pure-FTPd sends what it could not of a listing that was broken off before the next one.
 func TestFTPConformsOnPureFTPD(t *testing.T) {
 	for name, secure := range map[string]bool{"ftp": false, "ftpes": true} {
 		t.Run(name, func(t *testing.T) {
 			remotetest.Run(t, func(t *testing.T) remotetest.Fixture {
 				dir := remotetest.Mkdir(t, remotetest.Served(t))
 				remotetest.Open(t, dir)
-				ftpd, err := servers.StartPureFTPD(t.Context(), servers.PureFTPDOptions{Dir: t.TempDir(), Root: dir, Password: "s3cret", TLS: secure})
+				ftpd, err := servers.StartPureFTPD(t.Context(), servers.PureFTPDOptions{Dir: t.TempDir(), Root: dir, TLS: secure})
 				if errors.Is(err, servers.ErrMissing) {
 					t.Skipf("skipped: %v", err)
 				}

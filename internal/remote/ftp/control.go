@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/textproto"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -114,7 +115,11 @@ func (c *ftpControl) next() error {
 		// The greeting, and the reply that ends a transfer, follow no command.
 		c.await()
 	}
-	code, text, err := c.reply()
+	reply := c.reply
+	if c.left && !c.asked {
+		reply = c.endOfLeft
+	}
+	code, text, err := reply()
 	if err == nil {
 		code, text, err = c.checked(code, text)
 	}
@@ -133,6 +138,39 @@ func (c *ftpControl) next() error {
 		c.out = append(append(c.out, line...), "\r\n"...)
 	}
 	return nil
+}
+
+// leftPatience is how long is waited for what a server says of a transfer that we have
+// broken off, before it is asked for something else. It is fixed: those that say anything
+// do at once.
+const leftPatience = 2 * time.Second
+
+// endOfLeft reads the reply that ends a transfer which we have broken off. Pure-FTPd ends
+// some within TLS without any: it is asked where it is then, as no other reply has that
+// one's code.
+func (c *ftpControl) endOfLeft() (code int, text string, err error) {
+	// Best effort, as in await.
+	_ = c.SetReadDeadline(time.Now().Add(min(leftPatience, c.idle)))
+	_, silent := c.in.Peek(1)
+	c.await()
+	if !errors.Is(silent, os.ErrDeadlineExceeded) {
+		return c.reply()
+	}
+	if _, err := io.WriteString(c.Conn, "PWD\r\n"); err != nil {
+		return 0, "", err
+	}
+	code, text = 426, "it says nothing of the transfer that was broken off"
+	for range 2 { // one that was late, and that
+		is, said, err := c.reply()
+		if err != nil {
+			return 0, "", err
+		}
+		if is == 257 {
+			return code, text, nil
+		}
+		code, text = is, said
+	}
+	return 0, "", remote.Broken("protocol_error", "it doesn't say where it is after a transfer was broken off: %d %s", code, text)
 }
 
 // reply reads one reply, of whatever code: a line, or several of which the last

@@ -1,8 +1,11 @@
 package ftp_test
 
 import (
+	"errors"
 	"io"
+	"strings"
 	"testing"
+	"time"
 
 	"tributary/internal/remote"
 	"tributary/internal/remote/remotetest"
@@ -39,6 +42,90 @@ func TestFTPTransfersThatAreBrokenOff(t *testing.T) {
 			}
 			if got := remote.Exception(err); got != tc.want {
 				t.Errorf("%v (%s), want %q", err, got, tc.want)
+			}
+		})
+	}
+}
+
+// A server that says nothing of a transfer that was broken off, as Pure-FTPd within TLS, is
+// asked where it is: what it answers to that ends the transfer, or what comes before.
+func TestFTPTransfersOfWhichNothingIsSaid(t *testing.T) {
+	for name, tc := range map[string]struct {
+		answer string // to the question where it is
+		want   string // the exception of what is asked for next
+	}{
+		"it answers":                     {"257 \"/home\"\r\n", ""},
+		"it was late, and answers":       {"426 broken\r\n257 \"/home\"\r\n", ""},
+		"it was late, and knows no PWD":  {"226 done\r\n502 no\r\n", "connection_lost"},
+		"it ends it after all, as began": {"150 0.004 seconds\r\n257 \"/home\"\r\n", ""},
+		"it says nothing any more":       {"", "connection_lost"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			began := false
+			s := &script{replies: map[string]string{"RETR": "150 here|426 broken", "LIST": "150 here|226 done"},
+				data: map[string]string{"RETR": "some bytes", "LIST": "-rw-r--r-- 1 u g 1 Mar  4  2019 a.zip\r\n"},
+				strike: map[string]func(io.Writer){
+					"after RETR": func(io.Writer) { began = true },
+					"PWD": func(w io.Writer) {
+						if !began {
+							_, _ = io.WriteString(w, "257 \"/home\"\r\n")
+							return
+						}
+						_, _ = io.WriteString(w, tc.answer)
+					},
+				}}
+			c := remote.Config{URL: s.start(t), Password: "x"}
+			if tc.answer == "" {
+				c.IdleTimeout = 500 * time.Millisecond
+			}
+			session := remotetest.Dial(t, c)
+			r, err := session.Open(t.Context(), "a.zip", -1)
+			if err == nil {
+				_, err = io.ReadFull(r, make([]byte, 4))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = r.Close()
+			if _, err = remotetest.Entries(session, t, "add"); remote.Exception(err) != tc.want {
+				t.Errorf("%v (%s), want %q", err, remote.Exception(err), tc.want)
+			}
+		})
+	}
+}
+
+// A listing that the caller has broken off is read to its end, or costs the session:
+// Pure-FTPd sends what it could not before the next one, as if it were in that directory.
+func TestFTPListingsThatAreBrokenOff(t *testing.T) {
+	for name, tc := range map[string]struct {
+		entries int
+		want    string // the exception of the next listing
+	}{
+		"little is left":            {5_000, ""},
+		"much is left":              {50_000, "connection_lost"},
+		"it has no end (by itself)": {1 << 30, "connection_lost"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			left := "" // what the server could not send, as it keeps it
+			list := func(w io.Writer) {
+				lines := []byte(left + strings.Repeat("-rw-r--r-- 1 u g 1 Mar  4  2019 a.zip\r\n", 100))
+				for range max(1, tc.entries/100) {
+					if _, err := w.Write(lines); err != nil {
+						left = string(lines)
+						return
+					}
+				}
+				tc.entries = 1
+			}
+			s := ftpSession(t, &script{replies: map[string]string{"LIST": "150 here|226 done"}, strike: map[string]func(io.Writer){"data of LIST": list}})
+			own := errors.New("own")
+			if err := s.List(t.Context(), "add", func(remote.Entry) error { return own }); !errors.Is(err, own) {
+				t.Fatalf("%v, want the caller's own error", err)
+			}
+			got, err := remotetest.Entries(s, t, "edit")
+			if is := remote.Exception(err); is != tc.want || is == "" && len(got) != 100 {
+				t.Errorf("the next listing: %d entries, %v (%s), want 100 or %q", len(got), err, is, tc.want)
 			}
 		})
 	}

@@ -196,19 +196,40 @@ type ftpListing struct {
 	size     *remote.Meter
 }
 
-// Read drains the connection. After an error nobody waits for the reply that
+// Read drains the connection. After an error of reading nobody waits for the reply that
 // ends the transfer.
 func (l *ftpListing) Read([]byte) (int, error) {
 	br := bufio.NewReaderSize(l.Conn, maxListLine)
 	for {
 		line, err := l.next(br)
-		if err != nil && !errors.Is(err, io.EOF) {
+		if err == nil || errors.Is(err, io.EOF) {
+			if l.yieldErr = l.line(strings.TrimRight(line, "\r\n")); l.yieldErr != nil && err == nil {
+				err = l.rest(br)
+			}
+		}
+		switch {
+		case err == nil:
+		case errors.Is(err, io.EOF):
+			return 0, io.EOF
+		default:
 			return 0, l.control.end(err)
 		}
-		if l.yieldErr = l.line(strings.TrimRight(line, "\r\n")); l.yieldErr != nil || err != nil {
-			return 0, io.EOF
-		}
 	}
+}
+
+// maxRest is how much is read of the rest of a listing that the caller has broken off. It
+// is fixed: a new session costs less than reading more.
+const maxRest = 1 << 20
+
+// rest reads what is left of a listing, or ends the session where that is much. Pure-FTPd
+// keeps what it could not send of a listing, and sends it before the next one, as if it
+// were in that one's directory.
+func (l *ftpListing) rest(br *bufio.Reader) error {
+	_, err := io.CopyN(io.Discard, br, maxRest)
+	if err != nil {
+		return err
+	}
+	return &remote.Error{Op: "list", Class: remote.Connection, Err: errors.New("a listing that is broken off goes on: the session is given up, since some servers send the rest of one before the next")}
 }
 
 // next returns a line. Of one that is too long it returns the beginning and

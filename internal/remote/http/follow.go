@@ -69,8 +69,10 @@ func Redirects(status int) bool {
 // ask sends one request. Only the base's server is told who asks.
 func (s *Session) ask(ctx context.Context, method string, at *url.URL, of Part) (*http.Response, error) {
 	same := sameOrigin(at, &s.root)
-	if same && s.robots != nil && !s.robots.allow(at) {
-		return nil, &remote.Error{Class: remote.Permission, Exception: "robots_forbidden", Err: fmt.Errorf("the server's robots.txt asks programs to leave %s alone", at.EscapedPath())}
+	if !s.cfg.IgnoreRobots && !of.robots {
+		if err := s.permit(ctx, at); err != nil {
+			return nil, err
+		}
 	}
 	req := (&http.Request{Method: method, URL: at, Host: at.Host, ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{
 		"User-Agent": {UserAgent}, "Accept": {"*/*"}, "Accept-Encoding": {"identity"},
@@ -142,6 +144,9 @@ func Refusal(resp *http.Response, of Part) error {
 	e := &remote.Error{Class: classifyHTTP(resp.StatusCode), Err: fmt.Errorf("the server answers %s", resp.Status)}
 	if of.Offset > 0 && resp.StatusCode == http.StatusRequestedRangeNotSatisfiable {
 		e.Err = fmt.Errorf("%w: %w", remote.ErrNotResumed, e.Err)
+	}
+	if of.robots && e.Class == remote.Unclassified && resp.StatusCode >= http.StatusBadRequest {
+		e.Class = remote.NotExist // RFC 9309: whatever the server refuses it with, it has no wishes
 	}
 	if of.depth != "" && e.Class == remote.Unclassified {
 		e.Class, e.Exception = remote.Protocol, "no_index_page"

@@ -32,10 +32,12 @@ type Session struct {
 	authorization string
 	// proxy is the way to all servers; nil: none.
 	proxy *url.URL
-	// robots is what the server wants; nil: it isn't known yet, or ignored.
-	robots *robots
 	// slot holds the right to ask, and what is below it.
 	slot chan struct{}
+	// robots are what servers want, by origin: those that were asked so far.
+	robots map[string]*robots
+	// pause is the longest that one of them wants between requests.
+	pause time.Duration
 	// buffer is for who has a file on its way, and with it the slot.
 	buffer []byte
 
@@ -104,12 +106,11 @@ func authorization(c remote.Config, t remote.Target) (string, error) {
 func (s *Session) greet(ctx context.Context, step func(name, detail string)) error {
 	if !s.cfg.IgnoreRobots {
 		step("robots", "")
-		r, found, err := s.readRobots(ctx)
+		r, err := s.rules(ctx, &s.root)
 		if err != nil {
 			return err
 		}
-		s.robots = r
-		step("robots", found)
+		step("robots", r.found(s.cfg.Gate != nil))
 	}
 	if s.authorization == "" && s.cfg.Cookie == "" {
 		return nil

@@ -278,7 +278,7 @@ func TestHTTPHeedsRobots(t *testing.T) {
 			t.Errorf("%s: asked for %v", tt.about, s.Asked())
 		}
 	}
-	for status, want := range map[int]string{401: "", 403: "", 404: "", 410: "", 429: "server_busy", 500: "connection_lost", 503: "server_busy"} {
+	for status, want := range map[int]string{400: "", 401: "", 403: "", 405: "", 451: "", 404: "", 410: "", 429: "server_busy", 500: "connection_lost", 503: "server_busy"} {
 		s := remotetest.NewSite(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) })
 		session, err := connectors.All().Dial(t.Context(), remote.Config{URL: s.URL})
 		if remote.Exception(err) != want {
@@ -324,7 +324,7 @@ func TestHTTPLogsIn(t *testing.T) {
 			t.Errorf("%s, wrong: %v (%s)", tt.about, err, remote.Exception(err))
 		}
 	}
-	if diff := cmp.Diff([]string{"GET /mirror/x.zip", "GET /mirror/x.zip"}, other.Asked()); diff != "" {
+	if diff := cmp.Diff([]string{"GET /robots.txt", "GET /mirror/x.zip", "GET /robots.txt", "GET /mirror/x.zip"}, other.Asked()); diff != "" {
 		t.Errorf("another server was asked (-want +got):\n%s", diff)
 	}
 	if _, err := connectors.All().Dial(t.Context(), remote.Config{URL: other.URL, Token: "two\nlines"}); remote.Exception(err) != "bad_source_configuration" {

@@ -316,3 +316,49 @@ func TestHTTPProxiesThatAreNone(t *testing.T) {
 		}
 	}
 }
+
+// The rules of whom a request goes to hold, also where a server sends on to another: its
+// robots.txt is asked for once, before anything else is.
+func TestHTTPHeedsRobotsOfWhomItIsSentTo(t *testing.T) {
+	const robots, file = "GET /robots.txt", "GET /mirror/x.zip"
+	for about, tt := range map[string]struct {
+		status int    // of the other's robots.txt
+		robots string // what it says
+		ignore bool
+		want   string // the exception
+		asked  []string
+	}{
+		"everybody may":                     {200, "User-agent: *\nDisallow: /private\n", false, "", []string{robots, file, file}},
+		"nobody may":                        {200, "User-agent: *\nDisallow: /\n", false, "robots_forbidden", []string{robots}},
+		"we may not":                        {200, "User-agent: tributary\nDisallow: /mirror\n", false, "robots_forbidden", []string{robots}},
+		"nobody may, and is asked the same": {200, "User-agent: *\nDisallow: /\n", true, "", []string{file, file}},
+		"it has none":                       {404, "", false, "", []string{robots, file, file}},
+		"it is in trouble":                  {500, "", false, "connection_lost", []string{robots, robots}},
+		"it is busy":                        {429, "", false, "server_busy", []string{robots, robots}},
+	} {
+		t.Run(about, func(t *testing.T) {
+			other := remotetest.NewSite(t, func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == "/robots.txt" {
+					w.WriteHeader(tt.status)
+					_, _ = io.WriteString(w, tt.robots)
+				}
+			})
+			s := remotetest.NewSite(t, func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == "/robots.txt" {
+					_, _ = io.WriteString(w, "User-agent: *\nDisallow: /mirror\n") // which says nothing of another server's
+					return
+				}
+				sendTo(other.URL+"/mirror/x.zip")(w, r)
+			})
+			session := remotetest.Dial(t, remote.Config{URL: s.URL, IgnoreRobots: tt.ignore})
+			for range 2 {
+				if err := remotetest.FetchAll(t, session); remote.Exception(err) != tt.want {
+					t.Errorf("%v (%s), want %q", err, remote.Exception(err), tt.want)
+				}
+			}
+			if diff := cmp.Diff(tt.asked, other.Asked()); diff != "" {
+				t.Errorf("the other server is asked (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

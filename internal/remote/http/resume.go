@@ -36,6 +36,8 @@ type Part struct {
 	to string
 	// absent asks for a change only where nothing is.
 	absent bool
+	// robots asks for a robots.txt, which nobody is asked to leave alone.
+	robots bool
 }
 
 // ask adds to a request what it is for.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -27,8 +28,9 @@ const maxCrawlDelay = time.Minute
 // asks them to make between requests (Crawl-delay, which is older than that, and no part
 // of it).
 type robots struct {
-	rules []robotsRule
-	delay time.Duration
+	rules  []robotsRule
+	delay  time.Duration
+	absent bool // the server has none
 }
 
 type robotsRule struct {
@@ -36,40 +38,95 @@ type robotsRule struct {
 	pattern string
 }
 
-// readRobots asks for robots.txt, and says what was found. A server that refuses
-// it has no wishes; one that is in trouble is left alone.
-func (s *Session) readRobots(ctx context.Context) (r *robots, found string, err error) {
+// maxRobotsKept is of how many servers a session keeps what they ask for: its own, and
+// those that it sends on to. It is fixed: mirrors are few.
+const maxRobotsKept = 8
+
+// origin names a server as secrets and rules know it.
+func origin(u *url.URL) string {
+	return u.Scheme + "://" + net.JoinHostPort(strings.ToLower(u.Hostname()), port(u))
+}
+
+// rules are what the server of a URL asks of robots, which is read once in a session, of
+// each server that it sends on to as well: whom a request goes to decides (RFC 9309). The
+// caller has the slot, or is alone.
+func (s *Session) rules(ctx context.Context, at *url.URL) (*robots, error) {
+	if r, known := s.robots[origin(at)]; known {
+		return r, nil
+	}
+	r, err := s.readRobots(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	s.keep(at, r)
+	// Every request to another server follows one to our own, whose pace is kept.
+	if s.cfg.Gate != nil && (r.delay > s.pause || sameOrigin(at, &s.root)) {
+		s.pause = r.delay
+		s.cfg.Gate.AtLeast(ctx, s.pause)
+	}
+	return r, nil
+}
+
+// keep keeps what a server asks for, and where that is of many already, of the source's own
+// beside it alone.
+func (s *Session) keep(at *url.URL, r *robots) {
+	if own, known := s.robots[origin(&s.root)]; len(s.robots) >= maxRobotsKept || s.robots == nil {
+		s.robots = map[string]*robots{}
+		if known {
+			s.robots[origin(&s.root)] = own
+		}
+	}
+	s.robots[origin(at)] = r
+}
+
+// readRobots asks for a server's robots.txt. One that refuses it has no wishes; one that is
+// in trouble is left alone.
+func (s *Session) readRobots(ctx context.Context, of *url.URL) (*robots, error) {
 	const op = "read robots.txt of"
-	resp, done, err := s.get(ctx, http.MethodGet, s.At("/robots.txt", false)) //nolint:bodyclose // done closes it
+	resp, err := s.follow(ctx, http.MethodGet, &url.URL{Scheme: of.Scheme, Host: of.Host, Path: "/robots.txt"}, Part{robots: true})
 	switch remote.ClassOf(err) {
 	case remote.NotExist, remote.Permission, remote.Auth:
-		if s.cfg.Gate != nil {
-			s.cfg.Gate.AtLeast(ctx, 0)
-		}
-		return nil, "none: nothing is forbidden", nil
+		return &robots{absent: true}, nil
 	}
 	if err != nil {
-		return nil, "", s.Fail(op, s.target.Server(), err)
+		return nil, s.Fail(op, net.JoinHostPort(of.Hostname(), port(of)), err)
 	}
-	defer done()
-	r, err = parseRobots(resp.Body)
+	defer Drain(resp)
+	r, err := parseRobots(resp.Body)
 	if err != nil {
-		return nil, "", s.Fail(op, s.target.Server(), err)
+		return nil, s.Fail(op, net.JoinHostPort(of.Hostname(), port(of)), err)
 	}
-	if found = "it says nothing of us"; len(r.rules) > 0 || r.delay > 0 {
-		found = "it is heeded"
+	return r, nil
+}
+
+// found says to people what a robots.txt is to us; paced: a pause that it asks for is kept.
+func (r *robots) found(paced bool) (text string) {
+	switch {
+	case r.absent:
+		return "none: nothing is forbidden"
+	case len(r.rules) == 0 && r.delay == 0:
+		return "it says nothing of us"
+	case r.delay == 0 || !paced:
+		return "it is heeded"
 	}
-	if s.cfg.Gate == nil {
-		return r, found, nil
+	text = fmt.Sprintf("it is heeded: %s between requests", r.delay)
+	if r.delay == maxCrawlDelay {
+		text += ", the longest pause that is kept, however much it asks for"
 	}
-	if r.delay > 0 {
-		found += fmt.Sprintf(": %s between requests", r.delay)
-		if r.delay == maxCrawlDelay {
-			found += ", the longest pause that is kept, however much it asks for"
-		}
+	return text
+}
+
+// permit refuses what the robots.txt of a URL's server asks programs to leave alone.
+func (s *Session) permit(ctx context.Context, at *url.URL) error {
+	r, err := s.rules(ctx, at)
+	if err != nil || r.allow(at) {
+		return err
 	}
-	s.cfg.Gate.AtLeast(ctx, r.delay)
-	return r, found, nil
+	whose := "the server's robots.txt"
+	if !sameOrigin(at, &s.root) {
+		whose = "the robots.txt of " + at.Host + ", to which the server sends on,"
+	}
+	return &remote.Error{Class: remote.Permission, Exception: "robots_forbidden", Err: fmt.Errorf("%s asks programs to leave %s alone", whose, at.EscapedPath())}
 }
 
 // parseRobots keeps the rules of the groups for us, or else of those for everybody. Of
@@ -129,6 +186,9 @@ func crawlDelay(value string) time.Duration {
 // of two such that one which allows it.
 func (r *robots) allow(at *url.URL) bool {
 	path := decoded(at.EscapedPath())
+	if at.RawQuery != "" {
+		path += "?" + decoded(at.RawQuery)
+	}
 	length, allowed := -1, true
 	for _, rule := range r.rules {
 		if n := len(rule.pattern); n >= length && rule.fits(path) {

@@ -1,10 +1,46 @@
 package http
 
 import (
+	"fmt"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
 )
+
+// What follows the question mark is a part of what rules are about.
+func TestRobotsRulesOfQueries(t *testing.T) {
+	r, err := parseRobots(strings.NewReader("User-agent: *\nDisallow: /*?\nAllow: /get?file=\nDisallow: /*.zip$\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at, want := range map[string]bool{"/x": true, "/x?y": false, "/get?file=a": true, "/get?f=a": false, "/a.zip": false, "/get%3Ffile=": true} {
+		u, err := url.Parse("http://h" + at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.allow(u); got != want {
+			t.Errorf("%s is allowed: %v", at, got)
+		}
+	}
+}
+
+// However many servers one sends on to, what few of them ask is kept, and that of the
+// source's own always.
+func TestRobotsOfFewServersAreKept(t *testing.T) {
+	root, err := url.Parse("http://own:80/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Session{root: *root}
+	for i := range 100 {
+		s.keep(&url.URL{Scheme: "http", Host: "own"}, &robots{})
+		s.keep(&url.URL{Scheme: "http", Host: fmt.Sprintf("mirror%d:8080", i)}, &robots{})
+		if _, own := s.robots["http://own:80"]; !own || len(s.robots) > maxRobotsKept {
+			t.Fatalf("after %d mirrors, of %d servers is kept what they ask for, of its own %v", i+1, len(s.robots), own)
+		}
+	}
+}
 
 // Which pause a robots.txt asks for, by the groups that are for us, whatever else stands
 // in it: never more than a minute, never less than none.
