@@ -3,6 +3,7 @@ package sftp
 import (
 	"encoding/binary"
 	"io"
+	"runtime"
 	"sync"
 
 	"tributary/internal/remote"
@@ -74,6 +75,11 @@ func (q *requests) Write(packets []byte) (int, error) {
 	}
 	q.sending = true
 	defer func() { q.sending = false }()
+	// Answers come many at once, and whoever has got one asks for the next thing. Who
+	// can run now adds that, and all of it is one packet to encrypt, to send and to read.
+	q.mu.Unlock()
+	runtime.Gosched()
+	q.mu.Lock()
 	for len(q.unsent) > 0 && !q.ended {
 		now := q.unsent
 		q.unsent = nil
