@@ -198,6 +198,8 @@ type Gate interface {
 	Ask(ctx context.Context) (answered func(), err error)
 	// AtLeast has the gate keep a pause that the server asks for; 0: it asks for none.
 	AtLeast(ctx context.Context, pause time.Duration)
+	// Paced tells whether Ask may have to wait.
+	Paced(ctx context.Context) bool
 }
 
 // Asking waits until the server may be asked for something.
@@ -207,6 +209,10 @@ func (c Config) Asking(ctx context.Context) (answered func(), err error) {
 	}
 	return c.Gate.Ask(ctx)
 }
+
+// Paced tells whether the server may not be asked at any time, so that each question has
+// to be asked for itself.
+func (c Config) Paced(ctx context.Context) bool { return c.Gate != nil && c.Gate.Paced(ctx) }
 
 // Defaults of Config, and what a session is worth doing at once.
 const (

@@ -66,6 +66,9 @@ func (g *Gate) AtLeast(ctx context.Context, pause time.Duration) {
 	}
 }
 
+// Paced tells whether anything bounds how often the server may be asked.
+func (g *Gate) Paced(ctx context.Context) bool { return g != nil && len(asking(g.hold(ctx))) > 0 }
+
 // Ask waits until the server may be asked for one thing; answered is to be called when it
 // has answered, or won't. Limits that package deadline has made of ctx stand still
 // meanwhile.

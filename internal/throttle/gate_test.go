@@ -143,6 +143,21 @@ func TestWithoutTheStoreASessionKeepsToItsShare(t *testing.T) {
 	})
 }
 
+// What bounds bytes alone has nobody wait before asking, as a pause does.
+func TestWhichGatesArePaced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for throttles, want := range map[string]bool{"": false, `{"rate":"1MiB"}`: false, `{"pause":"1s"}`: true, `{"requests":60}`: true} {
+			if got := gate(&store{}, throttles).Paced(t.Context()); got != want {
+				t.Errorf("%s: paced is %v", throttles, got)
+			}
+		}
+		var none *throttle.Gate
+		if none.Paced(t.Context()) {
+			t.Error("no gate is paced")
+		}
+	})
+}
+
 // What a server asks for itself counts without any key; and hours pass.
 func TestWhatHoldsChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

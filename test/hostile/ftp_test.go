@@ -27,7 +27,11 @@ func talkFTP(s *server) func(net.Conn) {
 	return func(c net.Conn) {
 		t := &ftpTalk{s: s, control: s.wire(c, c, nil), dir: "/"}
 		defer t.hangUp()
-		if t.reply("greeting", "220 good day") != nil {
+		greeting := "220 good day"
+		if s.old {
+			greeting = "220 (vsFTPd 3.0.5)" // which is told what comes next before it has replied
+		}
+		if t.reply("greeting", greeting) != nil {
 			return
 		}
 		in := bufio.NewReader(c)

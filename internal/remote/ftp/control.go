@@ -28,6 +28,8 @@ type ftpControl struct {
 	in    *bufio.Reader
 	// room is how many bytes the present reply may still have.
 	room *io.LimitedReader
+	// ahead is what was sent before its reply is read.
+	ahead ahead
 	// verb is the last command's; half is set while only a part of that command
 	// is written.
 	verb string
@@ -66,24 +68,28 @@ func (c *ftpControl) await() {
 	_ = c.SetDeadline(time.Now().Add(c.idle))
 }
 
-// Write sends a command, or the next part of a long one. A reply that nobody
-// has asked for would be taken for this command's, so it ends the session,
-// whatever it says.
+// Write sends a command, or the next part of a long one, unless it was sent ahead. A
+// reply that nobody has asked for would be taken for this command's, so it ends the
+// session, whatever it says.
 func (c *ftpControl) Write(b []byte) (int, error) {
 	if c.err != nil {
 		return 0, c.err
 	}
 	if !c.half {
-		verb, _, _ := bytes.Cut(bytes.TrimRight(b, "\r\n"), []byte(" "))
-		c.verb, c.asked, c.left, c.text = string(verb), true, false, ""
-		c.await()
-		if c.in.Buffered() > 0 && c.verb != "QUIT" {
-			return 0, c.end(c.unasked())
+		sent, err := c.begin(b)
+		if err != nil {
+			return 0, c.end(err)
+		}
+		if sent {
+			return len(b), nil
 		}
 	}
-	c.half = !bytes.HasSuffix(b, []byte("\n"))
-	n, err := c.Conn.Write(b)
-	return n, c.end(err)
+	all := b
+	if c.half = !bytes.HasSuffix(b, []byte("\n")); !c.half && c.verb == "RETR" {
+		all = c.ahead.along(b)
+	}
+	n, err := c.Conn.Write(all)
+	return min(n, len(b)), c.end(err)
 }
 
 func (c *ftpControl) unasked() error {

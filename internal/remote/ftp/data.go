@@ -51,7 +51,8 @@ func (s *ftpSession) dialData(_, addr string) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	conn, err := (&net.Dialer{Timeout: s.cfg.ConnectTimeout}).DialContext(s.ctx, "tcp", net.JoinHostPort(host, port))
+	// Who reads waits no longer than the idle time, so nothing has to keep it alive.
+	conn, err := (&net.Dialer{Timeout: s.cfg.ConnectTimeout, KeepAlive: -1}).DialContext(s.ctx, "tcp", net.JoinHostPort(host, port))
 	if err != nil {
 		return nil, err
 	}

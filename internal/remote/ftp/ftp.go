@@ -247,6 +247,8 @@ func (s *ftpSession) retrieve(ctx context.Context, full string, offset int64) (*
 		return nil, err
 	}
 	defer answered()
+	s.askAhead(ctx, full)
+	defer s.control.ahead.nothing()
 	return s.retr(full, offset)
 }
 

@@ -35,7 +35,7 @@ func (s *ftpSession) List(ctx context.Context, dir string, yield func(remote.Ent
 		return s.fail(ctx, "list", dir, s.missingOrRefused(full, err))
 	}
 	list := s.listCurrent
-	if !s.c.IsTimePreciseInList() && s.c.IsGetTimeSupported() {
+	if s.asksForTime() {
 		list = func(yield func(remote.Entry) error) (error, error) {
 			return s.listByMDTM(ctx, dir, full, yield, answered)
 		}

@@ -49,7 +49,7 @@ func (r *ftpReader) Read(b []byte) (int, error) {
 // After asks for the time alone where Stat would take more than one question: how long
 // the file is the server has shown by saying that all of it was sent.
 func (r *ftpReader) After(ctx context.Context) *remote.Entry {
-	if r.release == nil || !errors.Is(r.end, io.EOF) || r.s.c.IsTimePreciseInList() || !r.s.c.IsGetTimeSupported() {
+	if r.release == nil || !errors.Is(r.end, io.EOF) || !r.s.asksForTime() {
 		return nil
 	}
 	answered, err := r.s.cfg.Asking(ctx)

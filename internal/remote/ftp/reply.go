@@ -26,6 +26,7 @@ func (c *ftpControl) checked(code int, text string) (int, string, error) {
 	}
 	switch c.verb {
 	case "", "USER":
+		c.ahead.greeted(text)
 		// Nothing follows a refusal, of which the library would keep the text only.
 		if code != 220 && code != 230 && code != 331 {
 			return 0, "", &textproto.Error{Code: code, Msg: text}

@@ -33,7 +33,7 @@ func (s *ftpSession) protect(ctx context.Context, conn net.Conn, step func(name,
 		return remote.TLSError("verify certificate of", s.target.Server(), err)
 	}
 	control := newControl(encrypted, s.cfg)
-	control.raw = conn
+	control.raw, control.ahead = conn, s.control.ahead
 	control.out = []byte(greeting)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -53,6 +53,7 @@ func (s *ftpSession) authTLS() (greeting string, err error) {
 	if err != nil {
 		return "", c.end(err)
 	}
+	c.ahead.greeted(text)
 	if code, text, err = c.command("AUTH TLS"); err != nil {
 		return "", err
 	}

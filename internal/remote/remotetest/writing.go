@@ -117,6 +117,8 @@ func (g *turnstile) Ask(ctx context.Context) (func(), error) {
 
 func (g *turnstile) AtLeast(context.Context, time.Duration) {}
 
+func (g *turnstile) Paced(context.Context) bool { return true }
+
 // waits has each change wait until the server may be asked, and for nothing while it is.
 func waits(t *testing.T, patience time.Duration, start func(t *testing.T, dir string) Fixture) {
 	dir := Mkdir(t, Served(t))

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"io"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"tributary/internal/remote"
@@ -43,6 +44,8 @@ type frameReader struct {
 	// changing lets success pass, for sessions that change files: that is all that a
 	// server answers to that.
 	changing atomic.Bool
+	// spares is memory of packets that were kept and given back, for those that come.
+	spares sync.Pool
 	// end is why there are no more packets. The library keeps it to itself.
 	end atomic.Pointer[error]
 }
@@ -72,7 +75,11 @@ func (f *frameReader) next() (err error) {
 		return remote.Broken("protocol_error", "%w: type %d, %d bytes", errMalformed, f.buf[4], len(f.buf)-5)
 	}
 	if body := f.buf[5:]; f.buf[4] != fxpVersion && body[0]&(ownID>>24) != 0 {
-		return f.own.answered(binary.BigEndian.Uint32(body), reply{f.buf[4], body[4:]})
+		kept, err := f.own.answered(binary.BigEndian.Uint32(body), reply{f.buf[4], body[4:], f.buf})
+		if kept {
+			f.buf = f.spare()
+		}
+		return err
 	}
 	f.rest = f.buf
 	switch f.buf[4] {
@@ -93,6 +100,18 @@ func (f *frameReader) next() (err error) {
 	}
 	return nil
 }
+
+// spare is memory for the next packet, where there is some.
+func (f *frameReader) spare() []byte {
+	b, _ := f.spares.Get().(*[]byte)
+	if b == nil {
+		return nil
+	}
+	return *b
+}
+
+// give gives the memory of an answer back that was kept.
+func (f *frameReader) give(a reply) { f.spares.Put(&a.frame) }
 
 // wellFormed reports whether a packet of a server has what its type says, as far
 // as the library reads it. Types that it does not know it refuses itself.

@@ -31,6 +31,8 @@ type evil struct {
 	endless bool
 	// strike writes the answer to a kind of request by itself.
 	strike map[byte]func(w io.Writer, id []byte)
+	// read, when set, answers requests to read.
+	read func(w io.Writer, id []byte, off uint64, n uint32)
 	// heard, when set, is called for each request.
 	heard func()
 	// subsystem, when set, is called before the subsystem is granted.
@@ -149,6 +151,10 @@ func (e *evil) serve(ch ssh.Channel) {
 		id := p[1:5]
 		if strike, ok := e.strike[p[0]]; ok {
 			strike(ch, id)
+			continue
+		}
+		if e.read != nil && p[0] == fxRead {
+			e.read(ch, id, binary.BigEndian.Uint64(p[len(p)-12:]), binary.BigEndian.Uint32(p[len(p)-4:]))
 			continue
 		}
 		answer := pack(fxStatus, id, u32(0), str(""), str(""))

@@ -3,6 +3,7 @@ package sftp
 import (
 	"encoding/binary"
 	"io"
+	"runtime"
 	"sync"
 
 	"tributary/internal/remote"
@@ -23,18 +24,20 @@ type requests struct {
 	sending bool
 	ended   bool // nothing is sent or answered any more
 	id      uint32
-	waiting map[uint32]func(reply)
+	waiting map[uint32]func(reply) bool
 }
 
 // reply is a packet of the server's without its id; without a kind none comes.
 type reply struct {
 	kind byte
 	body []byte
+	// frame is the whole packet, of whose memory body is a part.
+	frame []byte
 }
 
 // ask appends a request to packets, of which told hears the answer once: it keeps nobody
-// waiting, and keeps no body.
-func (q *requests) ask(packets []byte, kind byte, told func(reply), args ...[]byte) []byte {
+// waiting, and says whether it keeps the body.
+func (q *requests) ask(packets []byte, kind byte, told func(reply) bool, args ...[]byte) []byte {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.ended {
@@ -42,7 +45,7 @@ func (q *requests) ask(packets []byte, kind byte, told func(reply), args ...[]by
 		return packets
 	}
 	if q.waiting == nil {
-		q.waiting = make(map[uint32]func(reply))
+		q.waiting = make(map[uint32]func(reply) bool)
 	}
 	q.id = (q.id + 1) | ownID
 	q.waiting[q.id] = told
@@ -72,6 +75,11 @@ func (q *requests) Write(packets []byte) (int, error) {
 	}
 	q.sending = true
 	defer func() { q.sending = false }()
+	// Answers come many at once, and whoever has got one asks for the next thing. Who
+	// can run now adds that, and all of it is one packet to encrypt, to send and to read.
+	q.mu.Unlock()
+	runtime.Gosched()
+	q.mu.Lock()
 	for len(q.unsent) > 0 && !q.ended {
 		now := q.unsent
 		q.unsent = nil
@@ -86,17 +94,16 @@ func (q *requests) Write(packets []byte) (int, error) {
 	return len(packets), nil
 }
 
-// answered tells who waits for a packet of ours.
-func (q *requests) answered(id uint32, a reply) error {
+// answered tells who waits for a packet of ours, and whether its memory is kept.
+func (q *requests) answered(id uint32, a reply) (kept bool, err error) {
 	q.mu.Lock()
 	told, ok := q.waiting[id]
 	delete(q.waiting, id)
 	q.mu.Unlock()
 	if !ok {
-		return remote.Broken("protocol_error", "it answers a request that was not sent")
+		return false, remote.Broken("protocol_error", "it answers a request that was not sent")
 	}
-	told(a)
-	return nil
+	return told(a), nil
 }
 
 // fail tells all who wait that no answer comes any more.

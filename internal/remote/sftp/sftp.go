@@ -47,9 +47,9 @@ type sftpSession struct {
 	cfg    remote.Config
 	packet int64
 	slots  chan struct{}
-	// shortReads is set when the server was seen to answer a read with less
-	// than the file has there; pipelined reading would leave holes.
-	shortReads atomic.Bool
+	// piece is how much of a large file is asked for at once: less than packet where
+	// the server was seen to give less.
+	piece atomic.Int64
 	// openSSH is set when the server says that it is OpenSSH.
 	openSSH bool
 	// listing is held by whoever lists; lister is the channel for it.
@@ -100,6 +100,7 @@ func dial(ctx context.Context, c remote.Config, t remote.Target, step func(name,
 		base: t.Base, slots: make(chan struct{}, sftpConcurrency),
 		openSSH: openSSH, listing: make(chan struct{}, 1), lost: lost,
 	}
+	s.piece.Store(s.packet)
 	if home, ok := strings.CutPrefix(t.Base+"/", "/~/"); ok {
 		// A path without a leading slash is below the login directory.
 		s.base = path.Clean("./" + home)
@@ -245,7 +246,7 @@ func (s *sftpSession) Open(ctx context.Context, p string, sizeHint int64) (io.Re
 	if sizeHint >= 0 && sizeHint < s.packet {
 		r, err = s.openSmall(ctx, p, full, sizeHint)
 	} else {
-		r, err = s.openLarge(ctx, p, full, 0)
+		r, err = s.openLarge(ctx, p, full, sizeHint, 0)
 	}
 	if err != nil {
 		<-s.slots
@@ -264,7 +265,7 @@ func (s *sftpSession) OpenAt(ctx context.Context, p string, offset int64, _ stri
 		return nil, err
 	}
 	defer answered()
-	r, err := s.openLarge(ctx, p, full, offset)
+	r, err := s.openLarge(ctx, p, full, -1, offset)
 	if err != nil {
 		<-s.slots
 		return nil, err

@@ -19,6 +19,8 @@ import (
 // small is a file of which all has come.
 type small struct {
 	data []byte
+	// from is the answer of whose memory data is a part.
+	from reply
 	// after is what the server says of it behind the last byte; nil: nothing.
 	after *remote.Entry
 	// closed is closed when the server has closed it.
@@ -35,7 +37,7 @@ func (s *sftpSession) openSmall(ctx context.Context, p, full string, size int64)
 	limit := s.idle + time.Duration(size/slowest)*time.Second
 	got, err := call(ctx, s, limit, func() (small, error) { return s.readSmall(full, size) }, nil)
 	if errors.Is(err, errNotWhole) {
-		return s.openLarge(ctx, p, full, 0)
+		return s.openLarge(ctx, p, full, -1, 0)
 	}
 	if err != nil {
 		return nil, s.fail("open", p, err)
@@ -45,22 +47,22 @@ func (s *sftpSession) openSmall(ctx context.Context, p, full string, size int64)
 
 func (s *sftpSession) readSmall(full string, size int64) (small, error) {
 	q := &s.frames.own
-	opening, answers := awaited()
-	reading := binary.BigEndian.AppendUint32(nil, openToRead)
-	_, err := q.Write(q.ask(nil, fxpOpen, opening, packed(full), reading, make([]byte, 4)))
-	opened := <-answers
-	if err != nil || opened.kind != fxpHandle {
-		return small{}, refusal(opened)
+	handle, err := s.handle(full)
+	if err != nil {
+		return small{}, err
 	}
-	rest, _ := passString(opened.body)
-	handle := opened.body[:len(opened.body)-len(rest)]
 	got := small{closed: make(chan struct{})}
 	s.conn.Begin() // the answer to closing isn't worth waiting for while there is data to work on
-	closed := func(reply) {
+	closed := func(reply) bool {
 		s.conn.End()
 		close(got.closed)
+		return false
 	}
-	read, bytesOf := awaited()
+	bytesOf := make(chan reply, 1)
+	read := func(a reply) bool {
+		bytesOf <- a
+		return true
+	}
 	described, attributes := awaited()
 	span := binary.BigEndian.AppendUint32(make([]byte, 8, 12), uint32(size+1)) //nolint:gosec // less than a packet
 	packets := q.ask(q.ask(nil, fxpRead, read, handle, span), fxpFstat, described, handle)
@@ -84,11 +86,12 @@ func (s *sftpSession) readSmall(full string, size int64) (small, error) {
 }
 
 // awaited returns who is told an answer, and from where it comes then.
-func awaited() (told func(reply), answers <-chan reply) {
+func awaited() (told func(reply) bool, answers <-chan reply) {
 	came := make(chan reply, 1)
-	return func(a reply) {
+	return func(a reply) bool {
 		a.body = bytes.Clone(a.body)
 		came <- a
+		return false
 	}, came
 }
 
@@ -108,7 +111,7 @@ func (f *small) take(data, about reply, size int64) error {
 	switch {
 	case data.kind == fxpData:
 		rest, _ := passString(data.body)
-		f.data = data.body[4 : len(data.body)-len(rest)]
+		f.from, f.data = data, data.body[4:len(data.body)-len(rest)]
 	case !errors.Is(refusal(data), io.EOF):
 		return refusal(data)
 	}
@@ -143,6 +146,10 @@ func (r *smallReader) After(context.Context) *remote.Entry { return r.of.after }
 func (r *smallReader) Close() error {
 	r.once.Do(func() {
 		<-r.of.closed
+		r.Reader = bytes.NewReader(nil)
+		if r.of.from.frame != nil {
+			r.s.frames.give(r.of.from)
+		}
 		<-r.s.slots
 	})
 	return nil
