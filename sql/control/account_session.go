@@ -90,10 +90,9 @@ func UseLink(ctx context.Context, q pg.Querier, link, session []byte, now time.T
 // EndLinks ends all links that were not used, and all sessions that links began, and
 // tells how many there were.
 func EndLinks(ctx context.Context, tx pgx.Tx) (links, sessions int64, err error) {
-	unused, err := tx.Exec(ctx, "DELETE FROM control.account_link")
-	if err != nil {
-		return 0, 0, fmt.Errorf("end links: %w", err)
+	if links, err = pg.Changed(ctx, tx, "end links", "DELETE FROM control.account_link"); err != nil {
+		return 0, 0, err
 	}
-	n, err := pg.Changed(ctx, tx, "end sessions of links", "DELETE FROM control.account_session WHERE account IS NULL")
-	return unused.RowsAffected(), n, err
+	sessions, err = pg.Changed(ctx, tx, "end sessions of links", "DELETE FROM control.account_session WHERE account IS NULL")
+	return links, sessions, err
 }

@@ -193,17 +193,14 @@ func BeginDone(ctx context.Context, pool *pgxpool.Pool, v DoneVisit, d DoneWith,
 		}
 		// The source's row is only read: an order that is given just now counts from the
 		// next file on.
-		tag, err := tx.Exec(ctx, `UPDATE control.hosting h SET state = CASE WHEN $5 THEN 'done_with' ELSE h.state END, shown_until = CASE WHEN $5 THEN $6 ELSE h.shown_until END, misses = 0
+		n, err := pg.Changed(ctx, tx, "begin with "+d.Action+"/"+d.Name, `UPDATE control.hosting h SET state = CASE WHEN $5 THEN 'done_with' ELSE h.state END, shown_until = CASE WHEN $5 THEN $6 ELSE h.shown_until END, misses = 0
 			FROM control.source s
 			WHERE h.source = $1 AND h.file = $2::text::uuid AND h.look = $3 AND h.state IN ('present','done_with')
 			  AND s.id = h.source AND s.acts = $4 AND s.state = 'available'
 			  AND NOT EXISTS (SELECT FROM control.acquisition a WHERE a.file = h.file AND a.state <> 'ended')
 			  AND NOT EXISTS (SELECT FROM control.file f WHERE f.id = h.file AND f.held_at IS NOT NULL)`, v.Source, d.File, d.Look, acts, takes, int64(1)<<62)
-		if err != nil {
-			return fmt.Errorf("begin with %s/%s: %w", d.Action, d.Name, err)
-		}
-		if ok = tag.RowsAffected() == 1; !ok {
-			return nil
+		if ok = n == 1; !ok {
+			return err
 		}
 		return pg.Exec(ctx, tx, "begin with "+d.Action+"/"+d.Name, "UPDATE control.done_with SET state = 'acting', tries = tries + 1, at = $4 WHERE source = $1 AND file = $2::text::uuid AND look = $3", v.Source, d.File, d.Look, now)
 	})
@@ -227,13 +224,10 @@ func EndDone(ctx context.Context, tx pgx.Tx, v DoneVisit, d DoneWith, o DoneOutc
 	if _, err := LockFiles(ctx, tx, []string{d.File}); err != nil {
 		return err
 	}
-	tag, err := tx.Exec(ctx, `UPDATE control.done_with SET state = $4, exception = $5, message = $6, not_before = $7, at = $8, told = told + 1
+	n, err := pg.Changed(ctx, tx, "store what became of "+d.Action+"/"+d.Name, `UPDATE control.done_with SET state = $4, exception = $5, message = $6, not_before = $7, at = $8, told = told + 1
 		WHERE source = $1 AND file = $2::text::uuid AND look = $3`, v.Source, d.File, d.Look, o.State, o.Exception, pg.Text(o.Message), o.NotBefore, now)
-	if err != nil {
-		return fmt.Errorf("store what became of %s/%s: %w", d.Action, d.Name, err)
-	}
-	if tag.RowsAffected() == 0 || o.State == DoneActing {
-		return nil
+	if err != nil || n == 0 || o.State == DoneActing {
+		return err
 	}
 	return pg.Exec(ctx, tx, "store what became of "+d.Action+"/"+d.Name, `UPDATE control.hosting SET state = CASE WHEN $4 THEN 'done_with' ELSE 'present' END,
 			shown_until = CASE WHEN $4 THEN (SELECT value FROM control.counter WHERE name = 'session') ELSE 0 END

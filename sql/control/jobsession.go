@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"tributary/internal/backoff"
 	"tributary/internal/pg"
 )
 
@@ -96,12 +97,8 @@ func (s *jobSession) renew(ctx context.Context, taken bool, lose context.CancelC
 		if !taken {
 			pause = min(pause, againEvery)
 		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
+		if backoff.Sleep(ctx, pause) != nil {
 			return
-		case <-timer.C:
 		}
 		var err error
 		if taken, err = s.acquire(ctx); errors.Is(err, ErrSessionElsewhere) {

@@ -95,12 +95,8 @@ func DeleteQuestion(ctx context.Context, q pg.Querier, person string, number int
 // forgetPerson forgets what is kept for a person, so that whoever has the name later
 // does not get it.
 func forgetPerson(ctx context.Context, q pg.Querier, person string) error {
-	_, err := q.Exec(ctx, "DELETE FROM control.visit WHERE person = $1", person)
-	if err == nil {
-		_, err = q.Exec(ctx, "DELETE FROM control.kept_question WHERE person = $1", person)
+	if err := pg.Exec(ctx, q, "forget what is kept for "+person, "DELETE FROM control.visit WHERE person = $1", person); err != nil {
+		return err
 	}
-	if err != nil {
-		return fmt.Errorf("forget what is kept for %s: %w", person, err)
-	}
-	return nil
+	return pg.Exec(ctx, q, "forget what is kept for "+person, "DELETE FROM control.kept_question WHERE person = $1", person)
 }

@@ -99,14 +99,11 @@ func TakePoll(ctx context.Context, pool *pgxpool.Pool, holder string, full []str
 
 // RenewPoll extends a poll's lease; pg.ErrLeaseLost when it was taken over.
 func RenewPoll(ctx context.Context, q pg.Querier, p Poll, ttl time.Duration) error {
-	tag, err := q.Exec(ctx, "UPDATE control.poll SET lease_until=clock_timestamp()+$3::interval WHERE id=$1 AND epoch=$2 AND state='running'", p.ID, p.Epoch, interval(ttl))
-	if err != nil {
-		return fmt.Errorf("renew poll: %w", err)
-	}
-	if tag.RowsAffected() == 0 {
+	n, err := pg.Changed(ctx, q, "renew poll", "UPDATE control.poll SET lease_until=clock_timestamp()+$3::interval WHERE id=$1 AND epoch=$2 AND state='running'", p.ID, p.Epoch, interval(ttl))
+	if err == nil && n == 0 {
 		return fmt.Errorf("poll of %s: %w", p.Source, pg.ErrLeaseLost)
 	}
-	return nil
+	return err
 }
 
 // CheckPoll locks the poll's row and fails with pg.ErrLeaseLost if another
