@@ -102,32 +102,29 @@ func naming(texts []string) func(admin.Row) bool {
 }
 
 func newAdminStat(c *cli) *cobra.Command {
-	cmd := &cobra.Command{
+	return c.adminQuestion(admin.Stat, &cobra.Command{
 		Use: "stat [TEXT …]", Short: "Show the counters of running members, as they are now",
 		Long: "Ask each running member for its version, its roles' readiness and its counters and gauges, as they are at this moment; with\n" +
 			"texts only those with one of them in the name. Members that are gone, or have stopped, within a day are shown as such.",
-		Args: cobra.ArbitraryArgs,
-	}
-	f := newAdminFlags(cmd, 10*time.Second)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return c.ask(cmd.Context(), f, func(ctx context.Context, a admin.Asker, members []control.Member) ([]admin.Reply, error) {
-			return a.Ask(ctx, members, admin.Stat, "", "")
-		}, naming(args))
-	}
-	return cmd
+	})
 }
 
 func newAdminGet(c *cli) *cobra.Command {
-	cmd := &cobra.Command{
+	return c.adminQuestion(admin.Get, &cobra.Command{
 		Use: "get [KEY …]", Short: "Show the configuration of running members, with the origin of each value",
 		Long: "Ask each running member for the configuration that it goes by: each value, and whether it is the default, or from the\n" +
 			"file, the environment, a flag or tributary admin set; with keys, or parts of them, only those. Secrets are references.",
-		Args: cobra.ArbitraryArgs,
-	}
+	})
+}
+
+// adminQuestion lets a command ask members, and show those rows of the answers that its
+// arguments name.
+func (c *cli) adminQuestion(verb string, cmd *cobra.Command) *cobra.Command {
 	f := newAdminFlags(cmd, 10*time.Second)
+	cmd.Args = cobra.ArbitraryArgs
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return c.ask(cmd.Context(), f, func(ctx context.Context, a admin.Asker, members []control.Member) ([]admin.Reply, error) {
-			return a.Ask(ctx, members, admin.Get, "", "")
+			return a.Ask(ctx, members, verb, "", "")
 		}, naming(args))
 	}
 	return cmd

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"tributary/internal/backoff"
 	"tributary/internal/screen"
 	"tributary/queries/report"
 )
@@ -22,9 +23,7 @@ func (a *app) showProgress(w io.Writer) func(context.Context) error {
 		if t == nil {
 			return nil
 		}
-		tick := time.NewTicker(time.Second)
-		defer tick.Stop()
-		for {
+		for range backoff.Every(ctx, time.Second) {
 			// Without the tracker's database there is nothing to show, and the
 			// log says why.
 			now := time.Now()
@@ -33,12 +32,8 @@ func (a *app) showProgress(w io.Writer) func(context.Context) error {
 					return err
 				}
 			}
-			select {
-			case <-ctx.Done():
-				return t.Draw()
-			case <-tick.C:
-			}
 		}
+		return t.Draw()
 	}
 }
 

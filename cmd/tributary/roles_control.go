@@ -145,6 +145,9 @@ func background(ctx context.Context, run func(context.Context) error) (stop func
 	}
 }
 
+// releaseLease names the lease under which one member releases batches.
+const releaseLease = "release"
+
 func (a *app) sequencer(ctx context.Context) (runnable, error) {
 	pool, err := a.stores.Pool(ctx, a.cfg, "tributary sequence")
 	if err != nil {
@@ -159,7 +162,7 @@ func (a *app) sequencer(ctx context.Context) (runnable, error) {
 		cfg.LateLimit, cfg.Interval = 0, min(cfg.Interval, config.Duration(onceRelease))
 	}
 	s := sequence.New(cfg, sequence.Deps{Kinds: kinds, Early: a.profile.Early, Offsets: a.offsets("sequence"), Pool: pool, Outbox: a.outbox(),
-		Lease: a.lease(pool, control.Schema, "release"), SilenceBudget: a.cfg.Plan.SilenceBudget.D(), Log: a.log, Now: now,
+		Lease: a.lease(pool, control.Schema, releaseLease), SilenceBudget: a.cfg.Plan.SilenceBudget.D(), Log: a.log, Now: now,
 		Applied: a.appliedPosition, Failed: a.failedPhase})
 	applier := a.applier("sequence", sequenceWait, s)
 	return runnable{func(ctx context.Context) error { return s.Run(ctx, applier) }, applier.Serving}, nil

@@ -17,6 +17,7 @@ import (
 	"tributary/producers/schedule"
 	"tributary/schemas"
 	"tributary/sql/control"
+	"tributary/sql/outbox"
 	"tributary/sql/warehouse"
 )
 
@@ -197,12 +198,8 @@ func (r *round) caughtUp(ctx context.Context, client *kgo.Client, h sink.Store) 
 	if applied, err := insert.AppliedPosition(ctx, r.a.stores.Warehouse); err != nil || applied < given {
 		return false, err
 	}
-	var waiting bool
-	if err := r.a.stores.Warehouse.QueryRow(ctx, "SELECT EXISTS (SELECT FROM "+warehouse.Schema+".outbox)").Scan(&waiting); err != nil {
-		return false, fmt.Errorf("ask for the warehouse's outbox: %w", err)
-	}
-	if waiting {
-		return false, nil
+	if empty, err := outbox.Empty(ctx, r.a.stores.Warehouse, warehouse.Schema); err != nil || !empty {
+		return false, err
 	}
 	if idle, err := r.stagesIdle(ctx, client); err != nil || !idle {
 		return false, err

@@ -20,8 +20,11 @@ import (
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
 	"tributary/internal/storewait"
+	"tributary/producers/publish"
 	"tributary/schemas"
 	"tributary/sql/control"
+	"tributary/sql/outbox"
+	"tributary/sql/warehouse"
 )
 
 // operationTimeout is how long a command waits for what it has asked for.
@@ -134,21 +137,20 @@ func (a *app) keepRunning(waiting, roles context.Context, g *errgroup.Group, sta
 // runMissing runs those of the roles that nobody holds the lease of, but the
 // given ones, and returns them.
 func (a *app) runMissing(ctx context.Context, g *errgroup.Group, besides map[string]bool) (missing []string, err error) {
-	var sequence, publish, insert bool
-	err = a.stores.Control.QueryRow(ctx, `SELECT
-		EXISTS (SELECT FROM control.lease WHERE name = 'release' AND expires_at > clock_timestamp()),
-		EXISTS (SELECT FROM control.lease WHERE name = 'publish' AND expires_at > clock_timestamp())`).Scan(&sequence, &publish)
-	if err == nil {
-		var also bool
-		err = a.stores.Warehouse.QueryRow(ctx, `SELECT
-			EXISTS (SELECT FROM warehouse.lease WHERE name = 'insert' AND expires_at > clock_timestamp()),
-			EXISTS (SELECT FROM warehouse.lease WHERE name = 'publish' AND expires_at > clock_timestamp())`).Scan(&insert, &also)
-		publish = publish && also
+	leases := map[string]bool{} // that somebody holds, by schema and name
+	for schema, store := range map[string]pg.Querier{control.Schema: a.stores.Control, warehouse.Schema: a.stores.Warehouse} {
+		all, err := pg.Leases(ctx, store, schema)
+		if err != nil {
+			return nil, err
+		}
+		for _, l := range all {
+			leases[schema+"."+l.Name] = l.Holder != ""
+		}
 	}
-	if err != nil {
-		return nil, fmt.Errorf("ask who is running: %w", err)
+	held := map[string]bool{
+		"sequence": leases[control.Schema+"."+releaseLease], "insert": leases[warehouse.Schema+"."+insert.Stage],
+		"publish": leases[control.Schema+"."+publish.Lease] && leases[warehouse.Schema+"."+publish.Lease],
 	}
-	held := map[string]bool{"sequence": sequence, "publish": publish, "insert": insert}
 	for _, role := range operationRoles() {
 		if held[role] || besides[role] {
 			continue
@@ -190,11 +192,14 @@ func (a *app) catchUpTracker(ctx context.Context, g *errgroup.Group) error {
 	}
 	defer client.Close()
 	for {
-		var waiting bool
-		if err := a.stores.Control.QueryRow(ctx, "SELECT EXISTS (SELECT FROM control.outbox) OR EXISTS (SELECT FROM warehouse.outbox)").Scan(&waiting); err != nil {
-			return fmt.Errorf("ask for the outboxes: %w", err)
+		empty, err := outbox.Empty(ctx, a.stores.Control, control.Schema)
+		if err == nil && empty {
+			empty, err = outbox.Empty(ctx, a.stores.Warehouse, warehouse.Schema)
 		}
-		if !waiting {
+		if err != nil {
+			return err
+		}
+		if empty {
 			read, err := a.trackerRead(ctx, client)
 			if err != nil || read {
 				return err

@@ -11,6 +11,7 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
 	"tributary/internal/stage/sink"
+	historysql "tributary/sql/history"
 )
 
 // ClickHouse may lose rows that it has acknowledged, in the middle of what is
@@ -203,24 +204,21 @@ const missingIn = 100_000
 // below next: the first one of the first missingIn offsets that are not all
 // there; next if they are. It reads one column along the primary key.
 func firstMissing(ctx context.Context, conn driver.Conn, p partition, next int64) (from int64, err error) {
-	rows, err := conn.Query(ctx, `SELECT intDiv(offset, ?) AS span, uniqExact(offset) FROM event WHERE topic = ? AND partition = ?
-		GROUP BY topic, partition, span ORDER BY span SETTINGS optimize_aggregation_in_order = 1`, int64(missingIn), p.topic, p.id)
-	if err != nil {
-		return 0, err
-	}
-	defer rows.Close()
-	for from < next && rows.Next() {
-		var span int64
-		var has uint64
-		if err := rows.Scan(&span, &has); err != nil {
+	var span int64
+	var has uint64
+	for err := range historysql.Each(ctx, conn, "look for missing offsets", []any{&span, &has}, `SELECT intDiv(offset, ?) AS span, uniqExact(offset) FROM event WHERE topic = ? AND partition = ?
+		GROUP BY topic, partition, span ORDER BY span SETTINGS optimize_aggregation_in_order = 1`, int64(missingIn), p.topic, p.id) {
+		switch {
+		case err != nil:
 			return 0, err
-		}
-		if span*missingIn != from || has < uint64(min(missingIn, next-from)) {
+		case from >= next:
+			return next, nil
+		case span*missingIn != from || has < uint64(min(missingIn, next-from)):
 			return from, nil
 		}
 		from += missingIn
 	}
-	return min(from, next), rows.Err()
+	return min(from, next), nil
 }
 
 // refilledParts are the detached parts whose rows a partition has again.

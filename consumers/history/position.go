@@ -2,10 +2,10 @@ package history
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"tributary/internal/stage/sink"
+	historysql "tributary/sql/history"
 )
 
 // Position returns the offset after the last one stored of a partition.
@@ -45,25 +45,17 @@ func (h *History) positions(ctx context.Context, conn *link, ranges []sink.Range
 	}
 	parts = append(parts, detachedParts)
 	var detached []string
-	rows, err := conn.Query(ctx, strings.Join(parts, " UNION ALL "), args...)
-	if err != nil {
-		return nil, fmt.Errorf("history: positions: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var p partition
-		var next int64
-		if err := rows.Scan(&p.topic, &p.id, &next); err != nil {
-			return nil, fmt.Errorf("history: positions: %w", err)
+	var p partition
+	var next int64
+	for err := range historysql.Each(ctx, conn, "history: positions", []any{&p.topic, &p.id, &next}, strings.Join(parts, " UNION ALL "), args...) {
+		if err != nil {
+			return nil, err
 		}
 		if p.id == -1 {
 			detached = append(detached, p.topic)
 		} else if _, asked := out[p]; asked {
 			out[p] = max(out[p], next)
 		}
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("history: positions: %w", err)
 	}
 	h.readAhead(out)
 	return out, h.refilled(ctx, conn, detached, out)

@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"tributary/schemas"
+	historysql "tributary/sql/history"
 )
 
 // Rollup is a rollup of the history, compared with the same from the log.
@@ -197,22 +198,14 @@ func (v *verification) rollup(ctx context.Context, r rollup, to map[int32]interv
 	// What the sink inserts meanwhile is left out, wherever event is read.
 	filter := fmt.Sprintf("{'%s.%s': '%s'}", v.h.deps.Database, liveTable, strings.Join(limits, " OR "))
 	ctx = clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{"additional_table_filters": filter}))
-	rows, err := v.conn.Query(ctx, "SELECT toInt32("+r.day+") AS d, toUInt64(sum("+r.count+")), sum(xxHash64(formatRowNoNewline('RowBinary', "+r.key+")) * toUInt64("+r.weight+")) FROM "+r.name+" GROUP BY d")
-	if err != nil {
-		return nil, fmt.Errorf("verify the rollup %s: %w", r.name, err)
-	}
-	defer rows.Close()
 	out := map[int32]sum{}
-	for rows.Next() {
-		var day int32
-		var s sum
-		if err := rows.Scan(&day, &s.count, &s.check); err != nil {
-			return nil, fmt.Errorf("verify the rollup %s: %w", r.name, err)
+	var day int32
+	var s sum
+	for err := range historysql.Each(ctx, v.conn, "verify the rollup "+r.name, []any{&day, &s.count, &s.check}, "SELECT toInt32("+r.day+") AS d, toUInt64(sum("+r.count+")), sum(xxHash64(formatRowNoNewline('RowBinary', "+r.key+")) * toUInt64("+r.weight+")) FROM "+r.name+" GROUP BY d") {
+		if err != nil {
+			return nil, err
 		}
 		out[day] = s
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("verify the rollup %s: %w", r.name, err)
 	}
 	return out, nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"tributary/schemas"
+	historysql "tributary/sql/history"
 )
 
 // VerifyOptions say how the history is compared with the log. Zero values get
@@ -188,45 +189,28 @@ func (v *verification) run(ctx context.Context) error {
 
 // bounds are the offsets that the history has of each partition of the log.
 func (h *History) bounds(ctx context.Context, conn *link) (map[int32]interval, error) {
-	rows, err := conn.Query(ctx, "SELECT partition, min(offset), max(offset) + 1 FROM event WHERE topic = ? GROUP BY partition", schemas.StatusChangedTopic)
-	if err != nil {
-		return nil, fmt.Errorf("history: what is stored: %w", err)
-	}
-	defer rows.Close()
 	out := map[int32]interval{}
-	for rows.Next() {
-		var p int32
-		var i interval
-		if err := rows.Scan(&p, &i.from, &i.to); err != nil {
-			return nil, fmt.Errorf("history: what is stored: %w", err)
+	var p int32
+	var i interval
+	for err := range historysql.Each(ctx, conn, "history: what is stored", []any{&p, &i.from, &i.to}, "SELECT partition, min(offset), max(offset) + 1 FROM event WHERE topic = ? GROUP BY partition", schemas.StatusChangedTopic) {
+		if err != nil {
+			return nil, err
 		}
 		out[p] = i
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("history: what is stored: %w", err)
 	}
 	if h.cfg.Retention <= 0 {
 		return out, nil
 	}
-	noted, err := conn.Query(ctx, "SELECT partition, max(next) FROM consumed_offset WHERE topic = ? AND generation = ? GROUP BY partition", schemas.StatusChangedTopic, conn.generation)
-	if err != nil {
-		return nil, fmt.Errorf("history: what was stored: %w", err)
-	}
-	defer noted.Close()
-	for noted.Next() {
-		var p int32
-		var next int64
-		if err := noted.Scan(&p, &next); err != nil {
-			return nil, fmt.Errorf("history: what was stored: %w", err)
+	var next int64
+	for err := range historysql.Each(ctx, conn, "history: what was stored", []any{&p, &next}, "SELECT partition, max(next) FROM consumed_offset WHERE topic = ? AND generation = ? GROUP BY partition", schemas.StatusChangedTopic, conn.generation) {
+		if err != nil {
+			return nil, err
 		}
 		i, has := out[p]
 		if !has {
 			i.from = next
 		}
 		out[p] = interval{i.from, max(i.to, next)}
-	}
-	if err := noted.Err(); err != nil {
-		return nil, fmt.Errorf("history: what was stored: %w", err)
 	}
 	return out, nil
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"tributary/schemas"
+	historysql "tributary/sql/history"
 )
 
 // hashed is a row or a record.
@@ -22,21 +23,13 @@ func (v *verification) hashes(ctx context.Context, p int32, i interval, limit in
 	if limit > 0 {
 		text += fmt.Sprintf(" LIMIT %d", limit)
 	}
-	rows, err := v.conn.Query(ctx, text, v.args(p, i)...)
-	if err != nil {
-		return nil, fmt.Errorf("read rows of the history: %w", err)
-	}
-	defer rows.Close()
 	var out []hashed
-	for rows.Next() {
-		var r hashed
-		if err := rows.Scan(&r.offset, &r.hash); err != nil {
-			return nil, fmt.Errorf("read rows of the history: %w", err)
+	var r hashed
+	for err := range historysql.Each(ctx, v.conn, "read rows of the history", []any{&r.offset, &r.hash}, text, v.args(p, i)...) {
+		if err != nil {
+			return nil, err
 		}
 		out = append(out, r)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("read rows of the history: %w", err)
 	}
 	return out, nil
 }

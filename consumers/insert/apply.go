@@ -209,17 +209,14 @@ func (in *Inserter) apply(ctx context.Context, db pg.Beginner, epoch int64, at p
 			return fmt.Errorf("positions %d to %d: %w", group[0].ev.Position, follows-1, err)
 		}
 		last := group[len(group)-1]
-		_, err = tx.Exec(ctx, "UPDATE warehouse.state SET next_position = $1, next_offset = $2, epoch = $3, chain_begin = nullif($4, 0)", last.ev.Position+1, last.offset+1, epoch, last.begin)
+		err = pg.Exec(ctx, tx, "store the position", "UPDATE warehouse.state SET next_position = $1, next_offset = $2, epoch = $3, chain_begin = nullif($4, 0)", last.ev.Position+1, last.offset+1, epoch, last.begin)
 		if err != nil {
-			return fmt.Errorf("store the position: %w", err)
+			return err
 		}
 		if err := storeLinks(ctx, tx, group); err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, "DELETE FROM warehouse.try WHERE position <= $1", last.ev.Position); err != nil {
-			return fmt.Errorf("clear tries: %w", err)
-		}
-		return nil
+		return pg.Exec(ctx, tx, "clear tries", "DELETE FROM warehouse.try WHERE position <= $1", last.ev.Position)
 	}))
 	if err != nil {
 		return err

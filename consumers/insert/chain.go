@@ -190,10 +190,7 @@ func (in *Inserter) head(ctx context.Context, at progress) (h chain.Head, err er
 // chainBegin is the position with which the chain begins in the live warehouse; 0
 // if it has not.
 func (in *Inserter) chainBegin(ctx context.Context) (begin int64, err error) {
-	if err = in.deps.Pool.QueryRow(ctx, "SELECT coalesce(chain_begin, 0) FROM warehouse.state").Scan(&begin); err != nil {
-		return 0, fmt.Errorf("read where the chain of positions begins: %w", err)
-	}
-	return begin, nil
+	return pg.One(ctx, in.deps.Pool, "read where the chain of positions begins", pgx.RowTo[int64], "SELECT coalesce(chain_begin, 0) FROM warehouse.state")
 }
 
 // storeLinks notes what is applied.
@@ -202,10 +199,7 @@ func storeLinks(ctx context.Context, tx pgx.Tx, group []*item) error {
 	for i, it := range group {
 		positions[i], offsets[i], digests[i] = it.ev.Position, it.offset, it.digest[:]
 	}
-	if _, err := tx.Exec(ctx, "INSERT INTO warehouse.chain (position, digest, topic_offset) SELECT * FROM unnest($1::bigint[], $2::bytea[], $3::bigint[])", positions, digests, offsets); err != nil {
-		return fmt.Errorf("note the digests of positions: %w", err)
-	}
-	return nil
+	return pg.Exec(ctx, tx, "note the digests of positions", "INSERT INTO warehouse.chain (position, digest, topic_offset) SELECT * FROM unnest($1::bigint[], $2::bytea[], $3::bigint[])", positions, digests, offsets)
 }
 
 // sayStopped notes in the warehouse which record has stopped insertion for a person
@@ -240,10 +234,7 @@ func Stopped(ctx context.Context, q pg.Querier) (text string, err error) {
 	if there, err := warehouse.HasChain(ctx, q); err != nil || !there {
 		return "", err
 	}
-	if err := q.QueryRow(ctx, "SELECT coalesce((SELECT chain_broken FROM warehouse.state WHERE chain_broken_at = next_position), '')").Scan(&text); err != nil {
-		return "", fmt.Errorf("ask at which record insertion has stopped: %w", err)
-	}
-	return text, nil
+	return pg.One(ctx, q, "ask at which record insertion has stopped", pgx.RowTo[string], "SELECT coalesce((SELECT chain_broken FROM warehouse.state WHERE chain_broken_at = next_position), '')")
 }
 
 // readLog judges document.ordered as a whole, up to where it ends now, or to a

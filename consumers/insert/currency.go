@@ -54,7 +54,7 @@ func (w *writer) withdraw(ctx context.Context, items []*item) error {
 	for i, it := range items {
 		positions[i], files[i], ranks[i], runs[i], archives[i] = it.ev.Position, it.ev.File, rank(it.ev), it.ev.RunNumber, it.ev.Archive
 	}
-	_, err := w.tx.Exec(ctx, `
+	return pg.Exec(ctx, w.tx, "record withdrawals", `
 		WITH version AS (
 			SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::text[]) AS v(position, file, rank, run_number, archive)
 		), ends AS (
@@ -68,10 +68,6 @@ func (w *writer) withdraw(ctx context.Context, items []*item) error {
 		INSERT INTO warehouse.withdrawal (position, file, entry, what, rank, run_number, archive)
 		SELECT position, file, entry, state, rank, run_number, archive FROM ends
 		UNION ALL SELECT position, file, '', 'lacks', rank, run_number, archive FROM version`, positions, files, ranks, runs, archives)
-	if err != nil {
-		return fmt.Errorf("record withdrawals: %w", err)
-	}
-	return nil
 }
 
 // turned is what withdrawals and unloads have newly changed about documents.

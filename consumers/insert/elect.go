@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"tributary/internal/mapping"
+	"tributary/internal/pg"
 	"tributary/sql/warehouse"
 )
 
@@ -120,8 +121,5 @@ func (w *writer) dropCounts(ctx context.Context, empty int64) error {
 	if empty == 0 {
 		return nil
 	}
-	if _, err := w.tx.Exec(ctx, "DELETE FROM warehouse.finding_count WHERE findings = 0"); err != nil {
-		return fmt.Errorf("drop empty counts: %w", err)
-	}
-	return nil
+	return pg.Exec(ctx, w.tx, "drop empty counts", "DELETE FROM warehouse.finding_count WHERE findings = 0")
 }

@@ -25,12 +25,8 @@ func (w *writer) due(ctx context.Context, it *item) error {
 	if err != nil {
 		return fmt.Errorf("note the batch's end: %w", err)
 	}
-	_, err = w.tx.Exec(ctx, "INSERT INTO warehouse.batch_end (position, centre, event, trace, ordered) VALUES ($1, $2, $3, $4, $5)",
+	return pg.Exec(ctx, w.tx, "note the batch's end", "INSERT INTO warehouse.batch_end (position, centre, event, trace, ordered) VALUES ($1, $2, $3, $4, $5)",
 		it.ev.Position, centreOf(it.ev), it.id, it.trace, ordered)
-	if err != nil {
-		return fmt.Errorf("note the batch's end: %w", err)
-	}
-	return nil
 }
 
 // batchEnds are the batch ends that are due.
@@ -172,10 +168,7 @@ func (in *Inserter) end(ctx context.Context, db pg.Beginner, epoch int64, it *it
 		if err := w.batchEnd(ctx, it); err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, "DELETE FROM warehouse.try WHERE position = $1", it.ev.Position); err != nil {
-			return fmt.Errorf("clear tries: %w", err)
-		}
-		return nil
+		return pg.Exec(ctx, tx, "clear tries", "DELETE FROM warehouse.try WHERE position = $1", it.ev.Position)
 	}))
 	if err != nil {
 		return fmt.Errorf("position %d (%s of %s): %w", it.ev.Position, it.ev.What, it.subject(), err)

@@ -186,11 +186,8 @@ type progress struct {
 
 func (in *Inserter) progress(ctx context.Context, q pg.Querier, lock string) (progress, error) {
 	var p progress
-	err := q.QueryRow(ctx, "SELECT next_position, next_offset FROM warehouse.state "+lock).Scan(&p.position, &p.offset)
-	if err != nil {
-		return p, fmt.Errorf("read the warehouse's position: %w", err)
-	}
-	return p, nil
+	err := pg.Row(ctx, q, "read the warehouse's position", []any{&p.position, &p.offset}, "SELECT next_position, next_offset FROM warehouse.state "+lock)
+	return p, err
 }
 
 // session applies positions while the lease is held, and says why it stops

@@ -117,10 +117,7 @@ func (j *judgement) run(ctx context.Context, on, fill string, checks []warehouse
 	if err := j.check(ctx, on, checks); err != nil {
 		return err
 	}
-	if _, err := j.w.tx.Exec(ctx, "DELETE FROM pg_temp.candidate"); err != nil {
-		return fmt.Errorf("candidates of %s: %w", checkNames(checks), err)
-	}
-	return nil
+	return pg.Exec(ctx, j.w.tx, "candidates of "+checkNames(checks), "DELETE FROM pg_temp.candidate")
 }
 
 // checkNames names one check's file, or says how many there are.
@@ -133,11 +130,7 @@ func checkNames(checks []warehouse.Check) string {
 
 // joins lets the planner join by hashing and merging whole tables, or not.
 func (w *writer) joins(ctx context.Context, whole bool) error {
-	_, err := w.tx.Exec(ctx, fmt.Sprintf("SET LOCAL enable_hashjoin = %[1]t; SET LOCAL enable_mergejoin = %[1]t", whole))
-	if err != nil {
-		return fmt.Errorf("prepare the checks: %w", err)
-	}
-	return nil
+	return pg.Exec(ctx, w.tx, "prepare the checks", fmt.Sprintf("SET LOCAL enable_hashjoin = %[1]t; SET LOCAL enable_mergejoin = %[1]t", whole))
 }
 
 // candidatesFull is the size in bytes from when on the tables of candidates,

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"tributary/internal/backoff"
 	"tributary/internal/pg"
 	"tributary/schemas"
 	"tributary/sql/control"
@@ -36,12 +37,8 @@ func (w *writer) operate(ctx context.Context, it *item) error {
 		state, message = OutcomeFailed, failure.Error()
 		w.in.deps.Log.Warn("an operation has failed", "what", it.ev.What, "operation", it.ev.Batch, "position", it.ev.Position, "error", failure)
 	}
-	_, err = w.tx.Exec(ctx, `INSERT INTO warehouse.operation_outcome (operation, position, state, message) VALUES ($1, $2, $3, $4)
+	return pg.Exec(ctx, w.tx, "note the operation's outcome", `INSERT INTO warehouse.operation_outcome (operation, position, state, message) VALUES ($1, $2, $3, $4)
 		ON CONFLICT (operation) DO UPDATE SET position = $2, state = $3, message = $4`, operationID(it.ev.Batch), it.ev.Position, state, pg.Text(message))
-	if err != nil {
-		return fmt.Errorf("note the operation's outcome: %w", err)
-	}
-	return nil
 }
 
 // operationID is the operation's id, or what follows from it where it is no
@@ -127,9 +124,7 @@ const awaitPause = 100 * time.Millisecond
 // it. It waits as long as ctx lets it: members with the roles sequence, publish
 // and insert must be running.
 func AwaitOperation(ctx context.Context, controls, warehouse pg.Querier, operation string) (Outcome, error) {
-	tick := time.NewTicker(awaitPause)
-	defer tick.Stop()
-	for {
+	for range backoff.Every(ctx, awaitPause) {
 		o, err := applied(ctx, controls, warehouse, operation)
 		if err == nil && o != nil {
 			return *o, nil
@@ -137,12 +132,8 @@ func AwaitOperation(ctx context.Context, controls, warehouse pg.Querier, operati
 		if err != nil && ctx.Err() == nil {
 			return Outcome{}, err
 		}
-		select {
-		case <-ctx.Done():
-			return Outcome{}, fmt.Errorf("wait for operation %s: %w", operation, context.Cause(ctx))
-		case <-tick.C:
-		}
 	}
+	return Outcome{}, fmt.Errorf("wait for operation %s: %w", operation, context.Cause(ctx))
 }
 
 // applied returns what became of an operation once all its positions are

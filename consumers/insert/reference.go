@@ -16,6 +16,7 @@ import (
 
 	"tributary/internal/blob"
 	"tributary/internal/mapping"
+	"tributary/internal/pg"
 )
 
 // Bounds of the files that reference tables are loaded from.
@@ -65,7 +66,7 @@ func (w *writer) loadReference(ctx context.Context, it *item) (message string, f
 // since then, and is so again at the next, is nowhere noted as changed.
 func (w *writer) recheck(ctx context.Context, tests []string) error {
 	// Centres are found one after another, by index.
-	_, err := w.tx.Exec(ctx, `WITH RECURSIVE known AS (
+	return pg.Exec(ctx, w.tx, "ask for checks to be done again", `WITH RECURSIVE known AS (
 			(SELECT centre, centre || '/' || record_type AS at FROM warehouse.claim WHERE is_current ORDER BY centre || '/' || record_type LIMIT 1)
 			UNION ALL
 			SELECT n.centre, n.at FROM known k CROSS JOIN LATERAL (
@@ -75,10 +76,6 @@ func (w *writer) recheck(ctx context.Context, tests []string) error {
 		INSERT INTO warehouse.recheck (centre, test)
 		SELECT k.centre, t FROM (SELECT centre FROM known UNION SELECT centre FROM warehouse.changed) k
 		CROSS JOIN unnest($1::text[]) AS t ON CONFLICT DO NOTHING`, tests)
-	if err != nil {
-		return fmt.Errorf("ask for checks to be done again: %w", err)
-	}
-	return nil
 }
 
 // copyReference writes the rows of a file, if its stored bytes are the right ones.

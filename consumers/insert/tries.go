@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"tributary/internal/backoff"
 	"tributary/internal/crashpoint"
 	"tributary/internal/pg"
@@ -39,12 +41,7 @@ func (in *Inserter) begin(ctx context.Context, position int64) (int64, error) {
 
 // tries is how often work on a position was begun, this time included.
 func (in *Inserter) tries(ctx context.Context, q pg.Querier, position int64) (int, error) {
-	var tries int
-	err := q.QueryRow(ctx, "SELECT coalesce((SELECT tries FROM warehouse.try WHERE position = $1), 0)", position).Scan(&tries)
-	if err != nil {
-		return 0, fmt.Errorf("read tries of position %d: %w", position, err)
-	}
-	return tries, nil
+	return pg.One(ctx, q, fmt.Sprintf("read tries of position %d", position), pgx.RowTo[int], "SELECT coalesce((SELECT tries FROM warehouse.try WHERE position = $1), 0)", position)
 }
 
 // forget takes a note away after an end that was not the position's fault. It
@@ -52,8 +49,5 @@ func (in *Inserter) tries(ctx context.Context, q pg.Querier, position int64) (in
 func (in *Inserter) forget(position int64) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
-	if _, err := in.deps.Pool.Exec(ctx, "UPDATE warehouse.try SET tries = tries - 1 WHERE position = $1", position); err != nil {
-		return fmt.Errorf("forget the begin of position %d: %w", position, err)
-	}
-	return nil
+	return pg.Exec(ctx, in.deps.Pool, fmt.Sprintf("forget the begin of position %d", position), "UPDATE warehouse.try SET tries = tries - 1 WHERE position = $1", position)
 }

@@ -2,12 +2,12 @@ package tracker
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"tributary/internal/pg"
 	"tributary/schemas"
 	"tributary/schemas/exception"
 )
@@ -56,8 +56,5 @@ func (s *store) emptyTemps(ctx context.Context) error {
 	if len(s.temps) == 0 {
 		return nil
 	}
-	if _, err := s.tx.Exec(ctx, "TRUNCATE "+strings.Join(s.temps, ", ")); err != nil {
-		return fmt.Errorf("empty the temporary tables: %w", err)
-	}
-	return nil
+	return pg.Exec(ctx, s.tx, "empty the temporary tables", "TRUNCATE "+strings.Join(s.temps, ", "))
 }

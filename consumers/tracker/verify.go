@@ -7,6 +7,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"tributary/internal/pg"
 )
 
 // Verification is what a comparison of the tracker with the log found.
@@ -114,8 +116,5 @@ func (b *Builder) comparable(ctx context.Context, conn *pgxpool.Conn, s *build) 
 }
 
 func schemaVersion(ctx context.Context, pool *pgxpool.Pool, schema string) (n int64, err error) {
-	if err := pool.QueryRow(ctx, "SELECT max(version_id) FROM "+schema+".schema_version WHERE is_applied").Scan(&n); err != nil {
-		return 0, fmt.Errorf("look at the version of %s: %w", schema, err)
-	}
-	return n, nil
+	return pg.One(ctx, pool, "look at the version of "+schema, pgx.RowTo[int64], "SELECT max(version_id) FROM "+schema+".schema_version WHERE is_applied")
 }

@@ -42,19 +42,16 @@ func (f *fold) writeExceptions(ctx context.Context, s *store) error {
 			meanings[i] = &text
 		}
 	}
-	if _, err := s.tx.Exec(ctx, s.sql(`INSERT INTO tracker.an_exception (id, short_name, last_update, description)
+	if err := pg.Exec(ctx, s.tx, "register exceptions", s.sql(`INSERT INTO tracker.an_exception (id, short_name, last_update, description)
 		SELECT * FROM unnest($1::uuid[], $2::text[], $3::timestamptz[], $4::text[]) ON CONFLICT DO NOTHING`), keys, names, first, meanings); err != nil {
-		return fmt.Errorf("register exceptions: %w", err)
+		return err
 	}
 	// An older member leaves the description out.
-	if _, err := s.tx.Exec(ctx, s.sql(`WITH n AS (
+	return pg.Exec(ctx, s.tx, "register exceptions", s.sql(`WITH n AS (
 			SELECT x.id, n.first, n.meaning FROM unnest($1::uuid[], $2::timestamptz[], $3::text[]) AS n (id, first, meaning) JOIN tracker.an_exception AS x USING (id)
 			WHERE x.last_update > n.first OR x.last_update IS NULL OR x.description IS NULL AND n.meaning IS NOT NULL ORDER BY x.id FOR NO KEY UPDATE OF x)
 		UPDATE tracker.an_exception AS x SET last_update = least(x.last_update, n.first), description = coalesce(x.description, n.meaning) FROM n WHERE x.id = n.id
-			AND (x.last_update > n.first OR x.last_update IS NULL OR x.description IS NULL AND n.meaning IS NOT NULL)`), keys, first, meanings); err != nil {
-		return fmt.Errorf("register exceptions: %w", err)
-	}
-	return nil
+			AND (x.last_update > n.first OR x.last_update IS NULL OR x.description IS NULL AND n.meaning IS NOT NULL)`), keys, first, meanings)
 }
 
 // writeCentres writes the centres announced, and makes a row for every other

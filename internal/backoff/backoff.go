@@ -41,3 +41,19 @@ func Sleep(ctx context.Context, d time.Duration) error {
 		return nil
 	}
 }
+
+// Every yields at once and then after each pause, until ctx ends. A turn that takes longer
+// than a pause is followed by the next one at once.
+func Every(ctx context.Context, pause time.Duration) func(yield func() bool) {
+	return func(yield func() bool) {
+		tick := time.NewTicker(pause)
+		defer tick.Stop()
+		for yield() {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+		}
+	}
+}

@@ -3,6 +3,7 @@ package backoff_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -42,4 +43,35 @@ func TestASleepEndsWithItsContext(t *testing.T) {
 			t.Errorf("%v after %v", err, time.Since(began))
 		}
 	})
+}
+
+func TestTurnsComeAtOnceAndAfterEachPauseUntilTheirContextEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		began := time.Now()
+		var at []time.Duration
+		for range backoff.Every(ctx, time.Minute) {
+			if at = append(at, time.Since(began)); len(at) == 2 {
+				time.Sleep(90 * time.Second) // a turn that takes longer than the pause
+			}
+			if len(at) == 4 {
+				cancel()
+			}
+		}
+		if want := []time.Duration{0, time.Minute, 150 * time.Second, 180 * time.Second}; !slices.Equal(want, at) {
+			t.Errorf("turns at %v, want %v", at, want)
+		}
+	})
+}
+
+func TestTurnsEndWithTheLoop(t *testing.T) {
+	n := 0
+	for range backoff.Every(t.Context(), time.Hour) {
+		n++
+		break
+	}
+	if n != 1 {
+		t.Errorf("%d turns, want 1", n)
+	}
 }

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"slices"
 	"time"
+
+	"tributary/internal/backoff"
 )
 
 // Walk verifies the blobs of a store one after another, in the order of their
@@ -145,15 +147,8 @@ func (p *pace) wait(ctx context.Context, n int64) error {
 	}
 	p.read += n
 	ahead := time.Duration(float64(p.read)/float64(p.rate)*float64(time.Second)) - time.Since(p.begun)
-	if ahead <= 0 {
-		return nil
-	}
-	timer := time.NewTimer(ahead)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
+	if ahead > 0 && backoff.Sleep(ctx, ahead) != nil {
 		return context.Cause(ctx)
-	case <-timer.C:
-		return nil
 	}
+	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"tributary/internal/backoff"
 	"tributary/internal/profile"
 )
 
@@ -61,21 +62,15 @@ func (c *Copy) Renew(ctx context.Context) error {
 // Run reads the copy anew, again and again, until ctx ends. It never fails: while
 // control can't be asked the copy stays as it is.
 func (c *Copy) Run(ctx context.Context, log *slog.Logger) error {
-	tick := time.NewTicker(Every)
-	defer tick.Stop()
 	failing := false
-	for {
+	for range backoff.Every(ctx, Every) {
 		err := c.Renew(ctx)
 		if err != nil && !failing && ctx.Err() == nil {
 			log.Info("names are judged by the centres that were read last, or configured", "error", err)
 		}
 		failing = err != nil
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		}
 	}
+	return nil
 }
 
 // With are the copy's centres and, beside them, those that another profile brings

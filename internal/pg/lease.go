@@ -41,20 +41,16 @@ const LeaseDDL = `CREATE TABLE %s.lease (
 // renewal never takes what was lost: nobody would use the new epoch, and
 // everybody would wait for its end.
 func (l Lease) Acquire(ctx context.Context, epoch int64) (int64, error) {
-	var got int64
-	err := l.Pool.QueryRow(ctx, `INSERT INTO `+l.Schema+`.lease AS l (name, holder, epoch, expires_at)
+	got, err := One(ctx, l.Pool, "lease "+l.Name, pgx.RowTo[int64], `INSERT INTO `+l.Schema+`.lease AS l (name, holder, epoch, expires_at)
 		VALUES ($1, $2, 1, clock_timestamp() + $3::interval)
 		ON CONFLICT (name) DO UPDATE SET holder = $2, expires_at = clock_timestamp() + $3::interval,
 			epoch = CASE WHEN l.epoch = $4 AND l.holder = $2 THEN l.epoch ELSE l.epoch + 1 END
 		WHERE (l.epoch = $4 AND l.holder = $2) OR ($4 = 0 AND l.expires_at < clock_timestamp())
-		RETURNING epoch`, l.Name, l.Holder, fmt.Sprintf("%d milliseconds", l.TTL.Milliseconds()), epoch).Scan(&got)
+		RETURNING epoch`, l.Name, l.Holder, fmt.Sprintf("%d milliseconds", l.TTL.Milliseconds()), epoch)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return 0, ErrLeaseLost
 	}
-	if err != nil {
-		return 0, fmt.Errorf("lease %s: %w", l.Name, err)
-	}
-	return got, nil
+	return got, err
 }
 
 // acquire is Acquire that tells of it.
@@ -71,25 +67,17 @@ func (l Lease) acquire(ctx context.Context, epoch int64) (int64, error) {
 // locks the row until the transaction ends, so that nobody else acquires the
 // lease before the write that it guards is committed.
 func (l Lease) Check(ctx context.Context, tx pgx.Tx, epoch int64) error {
-	var one int
-	err := tx.QueryRow(ctx, "SELECT 1 FROM "+l.Schema+".lease WHERE name = $1 AND epoch = $2 FOR SHARE", l.Name, epoch).Scan(&one)
+	_, err := One(ctx, tx, "lease "+l.Name, pgx.RowTo[int], "SELECT 1 FROM "+l.Schema+".lease WHERE name = $1 AND epoch = $2 FOR SHARE", l.Name, epoch)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return fmt.Errorf("%s: %w", l.Name, ErrLeaseLost)
 	}
-	if err != nil {
-		return fmt.Errorf("lease %s: %w", l.Name, err)
-	}
-	return nil
+	return err
 }
 
 // Release gives the lease up at once, so that a successor need not wait for
 // its expiry.
 func (l Lease) Release(ctx context.Context, epoch int64) error {
-	_, err := l.Pool.Exec(ctx, "UPDATE "+l.Schema+".lease SET expires_at = '-infinity' WHERE name = $1 AND epoch = $2", l.Name, epoch)
-	if err != nil {
-		return fmt.Errorf("release lease %s: %w", l.Name, err)
-	}
-	return nil
+	return Exec(ctx, l.Pool, "release lease "+l.Name, "UPDATE "+l.Schema+".lease SET expires_at = '-infinity' WHERE name = $1 AND epoch = $2", l.Name, epoch)
 }
 
 // Hold runs fn while the lease is held, renewing it every third of its TTL.

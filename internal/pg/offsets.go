@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // ErrMoved says that somebody else moved a stored offset: the partition has
@@ -27,13 +29,8 @@ const OffsetsDDL = `CREATE TABLE %s.consumed (
 
 // Load returns the next offset of a partition; 0 when nothing was consumed.
 func (o Offsets) Load(ctx context.Context, q Querier, topic string, partition int32) (int64, error) {
-	var next int64
-	err := q.QueryRow(ctx, "SELECT coalesce((SELECT next_offset FROM "+o.Schema+".consumed WHERE consumer_group=$1 AND topic=$2 AND partition=$3), 0)",
-		o.Group, topic, partition).Scan(&next)
-	if err != nil {
-		return 0, fmt.Errorf("read stored offset of %s/%d: %w", topic, partition, err)
-	}
-	return next, nil
+	return One(ctx, q, fmt.Sprintf("read stored offset of %s/%d", topic, partition), pgx.RowTo[int64],
+		"SELECT coalesce((SELECT next_offset FROM "+o.Schema+".consumed WHERE consumer_group=$1 AND topic=$2 AND partition=$3), 0)", o.Group, topic, partition)
 }
 
 // Advance moves a partition's offset from one value to the next within the

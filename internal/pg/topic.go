@@ -15,14 +15,11 @@ type TopicID = [16]byte
 // stores the given one if none is stored yet. The table is
 // <schema>.consumed_topic.
 func (o Offsets) TopicID(ctx context.Context, q Querier, topic string, id TopicID) (stored TopicID, err error) {
-	if _, err := q.Exec(ctx, "INSERT INTO "+o.Schema+".consumed_topic (consumer_group, topic, topic_id) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
+	if err := Exec(ctx, q, "store the id of topic "+topic, "INSERT INTO "+o.Schema+".consumed_topic (consumer_group, topic, topic_id) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
 		o.Group, topic, id); err != nil {
-		return TopicID{}, fmt.Errorf("store the id of topic %s: %w", topic, err)
+		return TopicID{}, err
 	}
-	if err := q.QueryRow(ctx, "SELECT topic_id FROM "+o.Schema+".consumed_topic WHERE consumer_group=$1 AND topic=$2", o.Group, topic).Scan(&stored); err != nil {
-		return TopicID{}, fmt.Errorf("read the id of topic %s: %w", topic, err)
-	}
-	return stored, nil
+	return One(ctx, q, "read the id of topic "+topic, pgx.RowTo[TopicID], "SELECT topic_id FROM "+o.Schema+".consumed_topic WHERE consumer_group=$1 AND topic=$2", o.Group, topic)
 }
 
 // StartOver forgets the offsets of a topic that was made anew, in a

@@ -13,6 +13,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"tributary/internal/backoff"
 	"tributary/internal/config"
 	"tributary/internal/remote"
 	"tributary/internal/throttle"
@@ -70,21 +71,14 @@ const (
 
 // Run works until ctx ends. What goes wrong is logged, and tried again.
 func (w *Worker) Run(ctx context.Context) error {
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-timer.C:
-		}
-		pause := every
+	for pause := time.Duration(0); backoff.Sleep(ctx, pause) == nil; {
+		pause = every
 		if err := w.Round(ctx); err != nil && ctx.Err() == nil {
 			w.deps.Log.Warn("what is done with files that are inserted is held up; trying again", "error", err)
 			pause = searchEvery
 		}
-		timer.Reset(pause)
 	}
+	return nil
 }
 
 // Round looks for what is inserted, and visits the sources where something is due.

@@ -111,16 +111,12 @@ func (v *visitor) all(ctx context.Context) error {
 	if err != nil {
 		return stored(err)
 	}
-	tick := time.NewTicker(pace)
-	defer tick.Stop()
 	for _, d := range due {
 		if err := v.one(ctx, d); err != nil {
 			return err
 		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
+		if backoff.Sleep(ctx, pace) != nil {
+			break
 		}
 	}
 	return nil

@@ -2,10 +2,10 @@ package poll
 
 import (
 	"context"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"tributary/internal/backoff"
 	"tributary/internal/pg"
 	"tributary/sql/control"
 )
@@ -22,18 +22,12 @@ const (
 // leaveLoop ends what sources left that are removed, in maintenance, or outside of
 // their window, until ctx ends.
 func (s *Poller) leaveLoop(ctx context.Context) error {
-	tick := time.NewTicker(leaveEvery)
-	defer tick.Stop()
-	for {
+	for range backoff.Every(ctx, leaveEvery) {
 		if err := s.leave(ctx); err != nil && ctx.Err() == nil {
 			s.deps.Log.Warn("what sources left can't be ended now; trying again", "error", err)
 		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		}
 	}
+	return nil
 }
 
 // leave ends what sources left that are no longer configured, so that nothing

@@ -29,6 +29,10 @@ import (
 	"tributary/sql/outbox"
 )
 
+// Lease names the lease under which one member publishes an outbox; it lies in the
+// outbox's schema.
+const Lease = "publish"
+
 // Deps are what a Publisher works with.
 type Deps struct {
 	Prefix string // of topics
@@ -82,7 +86,7 @@ const (
 // New makes a Publisher.
 func New(cfg config.Publish, d Deps) *Publisher {
 	return &Publisher{cfg: cfg, deps: d, log: d.Log.With("outbox", d.Schema), sender: newSender(d.Client), metrics: newMetrics(d.Metrics, d.Schema),
-		lease: pg.Lease{Pool: d.Pool, Schema: d.Schema, Name: "publish", Holder: d.Holder, TTL: cfg.LeaseTTL.D()},
+		lease: pg.Lease{Pool: d.Pool, Schema: d.Schema, Name: Lease, Holder: d.Holder, TTL: cfg.LeaseTTL.D()},
 		held:  map[string]error{}, quiet: kafka.NewQuiet(time.Now)}
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"tributary/internal/backoff"
 	"tributary/internal/config"
 	"tributary/internal/pg"
 	"tributary/internal/profile"
@@ -54,19 +55,13 @@ func New(cfg config.Config, d Deps) *Scheduler { return &Scheduler{cfg: cfg, dep
 func (s *Scheduler) Run(ctx context.Context) error {
 	s.deps.Lease.Keep(ctx, func(err error) { s.deps.Log.Warn("no session can be opened now; trying again", "error", err) }, func(ctx context.Context, _ int64) error {
 		synced := false
-		tick := time.NewTicker(s.cfg.Schedule.Tick.D())
-		defer tick.Stop()
-		for {
+		for range backoff.Every(ctx, s.cfg.Schedule.Tick.D()) {
 			err := s.turn(ctx, &synced)
 			if err != nil && ctx.Err() == nil {
 				s.deps.Log.Warn("no session can be opened now; trying again", "error", err)
 			}
-			select {
-			case <-ctx.Done():
-				return nil
-			case <-tick.C:
-			}
 		}
+		return nil
 	})
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"tributary/internal/backoff"
 	"tributary/internal/notice"
 	"tributary/schemas"
 )
@@ -71,16 +72,10 @@ func New(d Deps) *Watchdog {
 
 // Run looks until ctx ends.
 func (w *Watchdog) Run(ctx context.Context) error {
-	tick := time.NewTicker(w.deps.Every)
-	defer tick.Stop()
-	for {
+	for range backoff.Every(ctx, w.deps.Every) {
 		w.Look(ctx)
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		}
 	}
+	return nil
 }
 
 // Look looks once, tells what is to be told, and sends the heartbeat. Who can't be told

@@ -29,6 +29,7 @@ import (
 
 	"tributary/internal/pg"
 	"tributary/schemas"
+	historysql "tributary/sql/history"
 	trackersql "tributary/sql/tracker"
 )
 
@@ -212,18 +213,14 @@ func (p *past) filled(ctx context.Context) (Filled, error) {
 	}
 	var f Filled
 	has := map[place]reach{}
-	rows, err := p.History.Query(p.reading(ctx), "SELECT topic, partition, min(offset), max(offset) + 1, minIf(time, unreadable = '' AND time > "+microseconds+"), max(time) FROM event GROUP BY topic, partition", noTime.UnixMicro())
-	if err != nil {
-		return f, fmt.Errorf("read the history: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var at place
-		var r reach
-		var first int64
-		var since time.Time
-		if err := rows.Scan(&at.topic, &at.partition, &first, &r.next, &since, &r.last); err != nil {
-			return f, fmt.Errorf("read the history: %w", err)
+	var at place
+	var r reach
+	var first int64
+	var since time.Time
+	for err := range historysql.Each(p.reading(ctx), p.History, "read the history", []any{&at.topic, &at.partition, &first, &r.next, &since, &r.last},
+		"SELECT topic, partition, min(offset), max(offset) + 1, minIf(time, unreadable = '' AND time > "+microseconds+"), max(time) FROM event GROUP BY topic, partition", noTime.UnixMicro()) {
+		if err != nil {
+			return f, err
 		}
 		has[at] = r
 		f.Lost += first
@@ -234,30 +231,21 @@ func (p *past) filled(ctx context.Context) (Filled, error) {
 			f.Until = r.last
 		}
 	}
-	if err := rows.Err(); err != nil {
-		return f, fmt.Errorf("read the history: %w", err)
-	}
 	// The live tracker, which may not be there.
-	var at place
 	var next int64
-	live, err := p.conn.Query(ctx, "SELECT topic, partition, max(next_offset) FROM "+trackersql.Schema+".consumed GROUP BY topic, partition")
-	if err == nil {
-		_, err = pgx.ForEachRow(live, []any{&at.topic, &at.partition, &next}, func() error {
-			if r := has[at]; r.next < next {
-				f.Behind += next - r.next
-				if r.last.Before(f.Until) {
-					f.Until = r.last
-				}
+	for err := range pg.Each(ctx, p.conn, "read the tracker's position", []any{&at.topic, &at.partition, &next}, "SELECT topic, partition, max(next_offset) FROM "+trackersql.Schema+".consumed GROUP BY topic, partition") {
+		var absent *pgconn.PgError
+		switch r := has[at]; {
+		case errors.As(err, &absent) && (absent.Code == "42P01" || absent.Code == "3F000"):
+			return f, nil
+		case err != nil:
+			return f, err
+		case r.next < next:
+			f.Behind += next - r.next
+			if r.last.Before(f.Until) {
+				f.Until = r.last
 			}
-			return nil
-		})
-	}
-	var absent *pgconn.PgError
-	if errors.As(err, &absent) && (absent.Code == "42P01" || absent.Code == "3F000") {
-		return f, nil
-	}
-	if err != nil {
-		return f, fmt.Errorf("read the tracker's position: %w", err)
+		}
 	}
 	return f, nil
 }

@@ -123,11 +123,8 @@ func (p *past) flush(ctx context.Context, events []Event, places []stored) error
 
 // odd notes a record that the tracker passes over.
 func (p *past) odd(ctx context.Context, s stored) error {
-	if _, err := p.Exec(ctx, "INSERT INTO tracker.unreadable (topic, partition, log_offset, reason) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING",
-		s.topic, s.partition, s.offset, pg.Text(s.unreadable)); err != nil {
-		return fmt.Errorf("note an unreadable record: %w", err)
-	}
-	return nil
+	return pg.Exec(ctx, p, "note an unreadable record", "INSERT INTO tracker.unreadable (topic, partition, log_offset, reason) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING",
+		s.topic, s.partition, s.offset, pg.Text(s.unreadable))
 }
 
 // statistics tells the planner what the tables hold, once they have doubled and

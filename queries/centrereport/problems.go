@@ -3,20 +3,14 @@ package centrereport
 import (
 	"context"
 	"strings"
-
-	"github.com/jackc/pgx/v5"
 )
 
 // withFindings finds the files that have findings which somebody should act
 // upon, as the warehouse names them. One more than can be listed tells that
 // there are more.
 func (r *reader) withFindings(ctx context.Context) error {
-	return query(ctx, r.warehouse, func(rows pgx.Rows) error {
-		var k fileKey
-		err := rows.Scan(&k.file, &k.action)
-		r.flagged = append(r.flagged, k)
-		return err
-	}, `SELECT DISTINCT d.file_name COLLATE "C", d.action FROM warehouse.finding f JOIN warehouse.document d USING (position)
+	return query(ctx, r.warehouse, func(k fileKey) { r.flagged = append(r.flagged, k) },
+		`SELECT DISTINCT d.file_name COLLATE "C" AS file, d.action FROM warehouse.finding f JOIN warehouse.document d USING (position)
 		WHERE f.centre = $1 AND f.open AND f.level <> 'info' ORDER BY 1, 2 LIMIT $2`, r.out.Centre, r.o.Limits.Files+1)
 }
 
@@ -24,9 +18,9 @@ func (r *reader) problems(ctx context.Context) error {
 	r.at, r.byName = map[string]int{}, map[fileKey]int{}
 	names, actions := make([]string, len(r.flagged)), make([]string, len(r.flagged))
 	for i, k := range r.flagged {
-		names[i], actions[i] = k.file, k.action
+		names[i], actions[i] = k.File, k.Action
 	}
-	return query(ctx, r.tracker, named(func(p struct {
+	return query(ctx, r.tracker, func(p struct {
 		ID string
 		File
 		Total int64
@@ -34,7 +28,7 @@ func (r *reader) problems(ctx context.Context) error {
 		r.at[p.ID], r.byName[fileKey{p.File.File, p.Action}] = len(r.ids), len(r.ids)
 		r.ids, r.out.Problems = append(r.ids, p.ID), append(r.out.Problems, p.File)
 		r.out.ProblemsLeft = p.Total - int64(len(r.ids))
-	}), mine+`SELECT id::text, file, action, phase, status, CASE WHEN phase_id <= {phase unzip} THEN coalesce(exception, '') ELSE '' END AS exception,
+	}, mine+`SELECT id::text, file, action, phase, status, CASE WHEN phase_id <= {phase unzip} THEN coalesce(exception, '') ELSE '' END AS exception,
 			CASE WHEN phase_id <= {phase unzip} THEN coalesce(message, '') ELSE '' END AS message, attempts, `+moment+` AS last, count(*) OVER () AS total FROM mine
 		WHERE status = 'failed' OR documents_failed > 0 OR (file, action) IN (SELECT * FROM unnest($3::text[], $4::text[]))
 		ORDER BY file COLLATE "C", action LIMIT $5`, r.out.Centre, r.out.Since, names, actions, r.o.Limits.Files)
@@ -43,7 +37,7 @@ func (r *reader) problems(ctx context.Context) error {
 // documents finds the failed documents of the listed files.
 func (r *reader) documents(ctx context.Context) error {
 	r.byID, r.positions = map[string]documentKey{}, map[int64]documentKey{}
-	return query(ctx, r.tracker, named(func(p struct {
+	return query(ctx, r.tracker, func(p struct {
 		File, ID string
 		Document
 		Exception, Message string
@@ -62,7 +56,7 @@ func (r *reader) documents(ctx context.Context) error {
 		}
 		d.exception, d.message = p.Exception, p.Message
 		f.Documents = append(f.Documents, d)
-	}), `SELECT file, id, document, phase, status, coalesce(exception, '') AS exception, coalesce(message, '') AS message,
+	}, `SELECT file, id, document, phase, status, coalesce(exception, '') AS exception, coalesce(message, '') AS message,
 			CASE WHEN checked THEN 0 ELSE errors_total END AS left, position, total FROM ( -- findings of what was checked are read from the warehouse
 			SELECT file_id::text AS file, d.id::text AS id, d.document, d.phase, d.status, d.exception, d.message, d.errors_total::bigint, d.position, d.phase_id >= {phase data} AS checked,
 				count(*) OVER w AS total, row_number() OVER (w ORDER BY d.document COLLATE "C", d.ordinal) AS n
@@ -78,13 +72,13 @@ func (r *reader) errors(ctx context.Context) error {
 			ids = append(ids, id)
 		}
 	}
-	return query(ctx, r.tracker, named(func(p struct {
+	return query(ctx, r.tracker, func(p struct {
 		ID string
 		Error
 	}) {
 		k := r.byID[p.ID]
 		r.add(&r.out.Problems[k.file].Documents[k.document], p.Error)
-	}), `SELECT l.id, l.line, l.col AS column, 'error' AS level, l.name, l.message FROM (
+	}, `SELECT l.id, l.line, l.col AS column, 'error' AS level, l.name, l.message FROM (
 			SELECT l.xml_id::text AS id, coalesce(l.line, 0) AS line, coalesce(l.col, 0) AS col, x.short_name AS name, coalesce(l.message, '') AS message,
 				row_number() OVER (PARTITION BY l.xml_id ORDER BY l.ordinal) AS n
 			FROM tracker.xml_log l JOIN tracker.an_exception x ON x.id = l.exception_id WHERE l.xml_id = ANY($1::uuid[])) l
@@ -109,7 +103,7 @@ func (r *reader) findings(ctx context.Context) error {
 		names[i], actions[i] = f.File, f.Action
 	}
 	counted := map[int64]bool{}
-	return query(ctx, r.warehouse, named(func(p struct {
+	return query(ctx, r.warehouse, func(p struct {
 		Position, Total                     int64
 		FileName, Action, Entry, RecordType string
 		NaturalKey                          []*string
@@ -139,7 +133,7 @@ func (r *reader) findings(ctx context.Context) error {
 		}
 		p.Record = Record(p.RecordType, p.NaturalKey)
 		r.add(d, p.Error)
-	}), `SELECT f.position, d.file_name, d.action, d.entry, f.record_type, c.natural_key, f.line, f.col AS column, f.level, f.test AS name, f.message, f.total FROM (
+	}, `SELECT f.position, d.file_name, d.action, d.entry, f.record_type, c.natural_key, f.line, f.col AS column, f.level, f.test AS name, f.message, f.total FROM (
 			SELECT *, row_number() OVER (w ORDER BY severity, line, col, ordinal, test) AS n, count(*) OVER w AS total, min(severity) OVER w AS worst FROM (
 				SELECT *, array_position(ARRAY['error','warn','info'], level) AS severity FROM warehouse.finding
 				WHERE open AND position IN (SELECT position FROM warehouse.document WHERE (file_name, action) IN (SELECT * FROM unnest($1::text[], $2::text[])))) f
@@ -159,27 +153,23 @@ func (r *reader) complete(ctx context.Context) error {
 			open = append(open, position)
 		}
 	}
-	if err := query(ctx, r.tracker, func(rows pgx.Rows) error {
-		var position int64
-		var phase, status string
-		if err := rows.Scan(&position, &phase, &status); err != nil {
-			return err
-		}
-		k := r.positions[position]
+	if err := query(ctx, r.tracker, func(p struct {
+		Position      int64
+		Phase, Status string
+	}) {
+		k := r.positions[p.Position]
 		d := &r.out.Problems[k.file].Documents[k.document]
-		d.Phase, d.Status, d.Earlier = phase, status, false
-		return nil
+		d.Phase, d.Status, d.Earlier = p.Phase, p.Status, false
 	}, `SELECT position, phase, status FROM tracker.document WHERE file_id = ANY($1::uuid[]) AND position = ANY($2::bigint[])`, r.ids, open); err != nil {
 		return err
 	}
 	// Failed documents beyond the limit were counted by the tracker already.
-	if err := query(ctx, r.tracker, func(rows pgx.Rows) error {
-		var file string
-		var twice int64
-		err := rows.Scan(&file, &twice)
-		r.out.Problems[r.at[file]].DocumentsLeft -= twice
-		return err
-	}, `SELECT file_id::text, count(*) FROM tracker.document WHERE file_id = ANY($1::uuid[]) AND position = ANY($2::bigint[]) AND status = 'failed' GROUP BY 1`, r.ids, r.beyond); err != nil {
+	if err := query(ctx, r.tracker, func(p struct {
+		File  string
+		Twice int64
+	}) {
+		r.out.Problems[r.at[p.File]].DocumentsLeft -= p.Twice
+	}, `SELECT file_id::text AS file, count(*) AS twice FROM tracker.document WHERE file_id = ANY($1::uuid[]) AND position = ANY($2::bigint[]) AND status = 'failed' GROUP BY 1`, r.ids, r.beyond); err != nil {
 		return err
 	}
 	for i := range r.out.Problems {

@@ -1,6 +1,7 @@
 package centrereport
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -60,34 +61,24 @@ type reader struct {
 	lines     int                    // errors listed
 }
 
-type fileKey struct{ file, action string }
+type fileKey struct{ File, Action string }
 
 type documentKey struct{ file, document int }
 
-// query calls scan for every row.
-func query(ctx context.Context, q pg.Querier, scan func(pgx.Rows) error, sql string, args ...any) error {
-	rows, err := q.Query(ctx, schemas.Numbered(sql), args...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		if err := scan(rows); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
+// asked is what was done where a store can't answer.
+const asked = "ask about the centre"
+
+// query calls each for every row, which has columns by the names of T's fields.
+func query[T any](ctx context.Context, q pg.Querier, each func(T), sql string, args ...any) error {
+	return pg.Stream(ctx, q, asked, pgx.RowToStructByNameLax[T], func(row T) error {
+		each(row)
+		return nil
+	}, schemas.Numbered(sql), args...)
 }
 
-// named reads a row by the names of its columns.
-func named[T any](each func(T)) func(pgx.Rows) error {
-	return func(rows pgx.Rows) error {
-		row, err := pgx.RowToStructByNameLax[T](rows)
-		if err == nil {
-			each(row)
-		}
-		return err
-	}
+// list returns the rows, which have the fields of T in order.
+func list[T any](ctx context.Context, q pg.Querier, sql string, args ...any) ([]T, error) {
+	return pg.List(ctx, q, asked, pgx.RowToStructByPos[T], schemas.Numbered(sql), args...)
 }
 
 func (r *reader) centre(ctx context.Context) error {
@@ -110,40 +101,24 @@ const mine = `WITH mine AS (SELECT * FROM tracker.file f WHERE (f.centre = $1 OR
 // moment is a time of the tracker, which knows none for some rows.
 const moment = `CASE WHEN isfinite(last_update) THEN last_update ELSE '0001-01-01Z' END`
 
-func (r *reader) counts(ctx context.Context) error {
-	scan := func(to *[]report.Count) func(pgx.Rows) error {
-		return func(rows pgx.Rows) error {
-			var c report.Count
-			err := rows.Scan(&c.Phase, &c.Status, &c.Count)
-			*to = append(*to, c)
-			return err
-		}
-	}
-	if err := query(ctx, r.tracker, scan(&r.out.Files), mine+`SELECT phase, status, count(*) FROM mine GROUP BY phase_id, phase, status_id, status ORDER BY phase_id, status_id`,
+func (r *reader) counts(ctx context.Context) (err error) {
+	if r.out.Files, err = list[report.Count](ctx, r.tracker, mine+`SELECT phase, status, count(*) FROM mine GROUP BY phase_id, phase, status_id, status ORDER BY phase_id, status_id`,
 		r.out.Centre, r.out.Since); err != nil {
 		return err
 	}
-	return query(ctx, r.tracker, scan(&r.out.Documents), mine+`SELECT d.phase, d.status, count(*) FROM mine JOIN tracker.document d ON d.file_id = mine.id
+	r.out.Documents, err = list[report.Count](ctx, r.tracker, mine+`SELECT d.phase, d.status, count(*) FROM mine JOIN tracker.document d ON d.file_id = mine.id
 		GROUP BY d.phase_id, d.phase, d.status_id, d.status ORDER BY d.phase_id, d.status_id`, r.out.Centre, r.out.Since)
+	return err
 }
 
 // held counts what the warehouse holds of the centre, whenever it was loaded.
-func (r *reader) held(ctx context.Context) error {
-	if err := query(ctx, r.warehouse, func(rows pgx.Rows) error {
-		var c RecordCount
-		err := rows.Scan(&c.Table, &c.Count)
-		r.out.Records = append(r.out.Records, c)
-		return err
-	}, `SELECT record_type, count(*) FROM warehouse.claim WHERE centre = $1 AND is_current GROUP BY 1 ORDER BY 1`, r.out.Centre); err != nil {
+func (r *reader) held(ctx context.Context) (err error) {
+	if r.out.Records, err = list[RecordCount](ctx, r.warehouse, `SELECT record_type, count(*) FROM warehouse.claim WHERE centre = $1 AND is_current GROUP BY 1 ORDER BY 1`, r.out.Centre); err != nil {
 		return err
 	}
-	return query(ctx, r.warehouse, func(rows pgx.Rows) error {
-		var c FindingCount
-		err := rows.Scan(&c.Level, &c.Test, &c.Count)
-		r.out.Findings = append(r.out.Findings, c)
-		return err
-	}, `SELECT level, test, sum(findings)::bigint FROM warehouse.finding_count WHERE centre = $1 GROUP BY 1, 2 HAVING sum(findings) > 0
-		ORDER BY array_position(ARRAY['error','warn','info'], level), 2`, r.out.Centre)
+	r.out.Findings, err = list[FindingCount](ctx, r.warehouse, `SELECT test, level, sum(findings)::bigint FROM warehouse.finding_count WHERE centre = $1 GROUP BY 1, 2 HAVING sum(findings) > 0
+		ORDER BY array_position(ARRAY['error','warn','info'], level), 1`, r.out.Centre)
+	return err
 }
 
 func (r *reader) sources(ctx context.Context) error {
@@ -156,16 +131,12 @@ func (r *reader) sources(ctx context.Context) error {
 }
 
 // hostings count the centre's files by the source that shows them.
-func (r *reader) hostings(ctx context.Context) error {
-	return query(ctx, r.tracker, func(rows pgx.Rows) error {
-		var h Hosting
-		err := rows.Scan(&h.Source, &h.RunBy, &h.Own, &h.Shown, &h.Fetched, &h.Refused)
-		r.out.Hostings = append(r.out.Hostings, h)
-		return err
-	}, mine+`SELECT s.short_name, coalesce(c.short_name, ''), c.short_name IS NOT DISTINCT FROM $1 AS own, count(*) FILTER (WHERE h.state = 'present'),
+func (r *reader) hostings(ctx context.Context) (err error) {
+	r.out.Hostings, err = list[Hosting](ctx, r.tracker, mine+`SELECT s.short_name, coalesce(c.short_name, ''), c.short_name IS NOT DISTINCT FROM $1 AS own, count(*) FILTER (WHERE h.state = 'present'),
 			count(*) FILTER (WHERE mine.source = s.short_name AND mine.version IS NOT NULL), count(*) FILTER (WHERE h.note = 'centre_not_hosted_here')
 		FROM mine JOIN tracker.file_source_has_zip h ON h.za_id = mine.id JOIN tracker.file_source s ON s.id = h.file_source_id LEFT JOIN tracker.centre c ON c.id = s.centre_id
 		WHERE mine.centre = $1 GROUP BY s.short_name, c.short_name ORDER BY own DESC, s.short_name COLLATE "C"`, r.out.Centre, r.out.Since)
+	return err
 }
 
 func (r *reader) pending(ctx context.Context) error {
@@ -182,26 +153,21 @@ func (r *reader) pending(ctx context.Context) error {
 
 // loaded lists the files all of whose documents went in and were found good.
 func (r *reader) loaded(ctx context.Context) error {
-	return query(ctx, r.tracker, func(rows pgx.Rows) error {
-		var l Loaded
-		if err := rows.Scan(&l.File, &l.Action, &l.Documents, &l.Rows, &l.Last, &r.out.LoadedLeft); err != nil {
-			return err
-		}
-		r.out.Loaded = append(r.out.Loaded, l)
-		r.out.LoadedLeft -= int64(len(r.out.Loaded))
-		return nil
-	}, mine+`SELECT file, action, coalesce(documents_known, 0)::bigint,
-			coalesce((SELECT sum(d.rows_loaded) FROM tracker.document d WHERE d.file_id = mine.id), 0)::bigint, `+moment+`, count(*) OVER ()
+	return query(ctx, r.tracker, func(l struct {
+		Loaded
+		All int64
+	}) {
+		r.out.Loaded = append(r.out.Loaded, l.Loaded)
+		r.out.LoadedLeft = l.All - int64(len(r.out.Loaded))
+	}, mine+`SELECT file, action, coalesce(documents_known, 0)::bigint AS documents,
+			coalesce((SELECT sum(d.rows_loaded) FROM tracker.document d WHERE d.file_id = mine.id), 0)::bigint AS rows, `+moment+` AS last, count(*) OVER () AS all
 		FROM mine WHERE phase_id >= {phase overview} AND status = 'done' ORDER BY last_update DESC, file COLLATE "C", action LIMIT $3`, r.out.Centre, r.out.Since, r.o.Limits.Files)
 }
 
 func (r *reader) phases(ctx context.Context) error {
-	return query(ctx, r.tracker, func(rows pgx.Rows) error {
-		var m Meaning
-		err := rows.Scan(&m.Name, &m.Meaning)
-		r.out.Phases = append(r.out.Phases, m)
-		return err
-	}, `SELECT short_name, description FROM tracker.phase ORDER BY id`)
+	return query(ctx, r.tracker, func(p struct{ Name, Description string }) {
+		r.out.Phases = append(r.out.Phases, Meaning{p.Name, Advice{Meaning: p.Description}})
+	}, `SELECT short_name AS name, description FROM tracker.phase ORDER BY id`)
 }
 
 // explain gathers the names that the report mentions and what they mean.
@@ -244,12 +210,7 @@ func (r *reader) explain() {
 			}
 		}
 	}
-	slices.SortFunc(r.out.Meanings, func(a, b Meaning) int {
-		if a.Name < b.Name {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(r.out.Meanings, func(a, b Meaning) int { return cmp.Compare(a.Name, b.Name) })
 }
 
 // day is a date for people.

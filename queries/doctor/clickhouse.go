@@ -99,23 +99,18 @@ func (s *stores) clickClock(ctx context.Context, r *report, server driver.Conn) 
 // disks finds out whether the server's disks have room. One that is this machine's
 // is looked at again there.
 func (s *stores) disks(ctx context.Context, r *report, server driver.Conn) error {
-	rows, err := server.Query(ctx, "SELECT name, free_space, total_space FROM system.disks ORDER BY name LIMIT 20")
-	if err != nil {
-		return fmt.Errorf("ask for the disks: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var name string
-		var free, total uint64
-		if err := rows.Scan(&name, &free, &total); err != nil {
-			return fmt.Errorf("ask for the disks: %w", err)
+	var name string
+	var free, total uint64
+	for err := range history.Each(ctx, server, "ask for the disks", []any{&name, &free, &total}, "SELECT name, free_space, total_space FROM system.disks ORDER BY name LIMIT 20") {
+		if err != nil {
+			return err
 		}
 		usage := blob.Usage{Free: int64(min(free, math.MaxInt64)), Total: int64(min(total, math.MaxInt64))}
 		if total > 0 && total < math.MaxInt64 { // object stores have no end
 			s.low(r, "disk "+name, usage)
 		}
 	}
-	return rows.Err()
+	return nil
 }
 
 // database finds out whether the history's database is there, and what made it.

@@ -16,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"tributary/internal/backoff"
 	"tributary/internal/kafka"
 	"tributary/internal/obs"
 	"tributary/internal/pg"
@@ -96,10 +97,8 @@ func New(controlPool, trackerPool, warehousePool *pgxpool.Pool, log *slog.Logger
 // Run reads at every interval until ctx ends. What cannot be read stays as it
 // is, and the time of the last whole reading tells how old it may be.
 func (m *Measurer) Run(ctx context.Context) error {
-	tick := time.NewTicker(Interval)
-	defer tick.Stop()
 	var expected time.Time
-	for {
+	for range backoff.Every(ctx, Interval) {
 		if err := m.Read(ctx); err != nil {
 			m.warn(ctx, "the metrics of control are not up to date; trying again", err)
 		}
@@ -110,12 +109,8 @@ func (m *Measurer) Run(ctx context.Context) error {
 				expected = now
 			}
 		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		}
 	}
+	return nil
 }
 
 func (m *Measurer) warn(ctx context.Context, what string, err error) {

@@ -152,12 +152,7 @@ func (v View) owns(ctx context.Context, action, name string) error {
 
 // servers are the names of those that the centre runs.
 func (v View) servers(ctx context.Context) ([]string, error) {
-	var names []string
-	err := v.Tracker.QueryRow(ctx, "SELECT ARRAY(SELECT s.short_name FROM tracker.file_source s WHERE s.centre_id IN "+mine+" ORDER BY s.short_name COLLATE \"C\")", v.Centre).Scan(&names)
-	if err != nil {
-		return nil, fmt.Errorf("ask the tracker which servers a centre runs: %w", err)
-	}
-	return names, nil
+	return pg.One(ctx, v.Tracker, "ask the tracker which servers a centre runs", pgx.RowTo[[]string], "SELECT ARRAY(SELECT s.short_name FROM tracker.file_source s WHERE s.centre_id IN "+mine+" ORDER BY s.short_name COLLATE \"C\")", v.Centre)
 }
 
 // file holds back what is not for the centre.

@@ -2,7 +2,6 @@ package report
 
 import (
 	"context"
-	"fmt"
 
 	"tributary/internal/pg"
 )
@@ -32,10 +31,7 @@ const maxChoices = 500
 // sorted, and not more than can be chosen from.
 func ReadChoices(ctx context.Context, q pg.Querier) (Choices, error) {
 	var c Choices
-	err := q.QueryRow(ctx, `SELECT ARRAY(SELECT short_name FROM tracker.centre ORDER BY short_name COLLATE "C" LIMIT $1), ARRAY(SELECT short_name FROM tracker.file_source ORDER BY short_name COLLATE "C" LIMIT $1),
-		ARRAY(SELECT short_name FROM tracker.an_exception ORDER BY short_name COLLATE "C" LIMIT $1)`, maxChoices).Scan(&c.Centres, &c.Sources, &c.Exceptions)
-	if err != nil {
-		return c, fmt.Errorf("read what lists can be narrowed to: %w", err)
-	}
-	return c, nil
+	err := pg.Row(ctx, q, "read what lists can be narrowed to", []any{&c.Centres, &c.Sources, &c.Exceptions}, `SELECT ARRAY(SELECT short_name FROM tracker.centre ORDER BY short_name COLLATE "C" LIMIT $1), ARRAY(SELECT short_name FROM tracker.file_source ORDER BY short_name COLLATE "C" LIMIT $1),
+		ARRAY(SELECT short_name FROM tracker.an_exception ORDER BY short_name COLLATE "C" LIMIT $1)`, maxChoices)
+	return c, err
 }

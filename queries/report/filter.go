@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
 	"tributary/internal/pg"
 	"tributary/schemas"
@@ -182,11 +183,7 @@ func (f Filter) early() bool {
 // idsOf are the ids of what has a name, as a list within a statement: so Postgres knows
 // how much there is of each.
 func idsOf(ctx context.Context, q pg.Querier, table, condition, name string) (ids string, err error) {
-	err = q.QueryRow(ctx, "SELECT coalesce(string_agg(quote_literal(id) || '::uuid', ', '), 'NULL') FROM tracker."+table+" WHERE "+condition, name).Scan(&ids)
-	if err != nil {
-		return "", fmt.Errorf("look up %q in tracker.%s: %w", name, table, err)
-	}
-	return ids, nil
+	return pg.One(ctx, q, fmt.Sprintf("look up %q in tracker.%s", name, table), pgx.RowTo[string], "SELECT coalesce(string_agg(quote_literal(id) || '::uuid', ', '), 'NULL') FROM tracker."+table+" WHERE "+condition, name)
 }
 
 // named demands a name, or one that fits a pattern; of that, what comes before the

@@ -7,7 +7,6 @@ package report
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -157,32 +156,10 @@ func stream[T any](ctx context.Context, q pg.Querier, what, sql string, args []a
 }
 
 func streamWith[T any](ctx context.Context, q pg.Querier, what, sql string, args []any, scan pgx.RowToFunc[T], each func(T) error) error {
-	rows, err := q.Query(ctx, schemas.Numbered(sql), args...)
-	if err != nil {
-		return fmt.Errorf("read %s from the tracker: %w", what, err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		v, err := scan(rows)
-		if err != nil {
-			return fmt.Errorf("read %s from the tracker: %w", what, err)
-		}
-		if err := each(v); err != nil {
-			return err
-		}
-	}
-	if err := rows.Err(); err != nil {
-		return fmt.Errorf("read %s from the tracker: %w", what, err)
-	}
-	return nil
+	return pg.Stream(ctx, q, "read "+what+" from the tracker", scan, each, schemas.Numbered(sql), args...)
 }
 
 // list is what stream gives, as a slice.
 func list[T any](ctx context.Context, q pg.Querier, what, sql string, args ...any) ([]T, error) {
-	out := []T{}
-	err := stream(ctx, q, what, sql, args, func(v T) error {
-		out = append(out, v)
-		return nil
-	})
-	return out, err
+	return pg.List(ctx, q, "read "+what+" from the tracker", pgx.RowToStructByPos[T], schemas.Numbered(sql), args...)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"tributary/internal/backoff"
 	"tributary/internal/pg"
 	"tributary/schemas"
 	"tributary/sql/control"
@@ -85,18 +86,12 @@ func New(d Deps) *Member { return &Member{deps: d, changed: map[string]string{}}
 func (m *Member) Run(ctx context.Context) error {
 	known, away := false, false
 	var said time.Time
-	tick := time.NewTicker(turn)
-	defer tick.Stop()
-	for ctx.Err() == nil {
+	for range backoff.Every(ctx, turn) {
 		err := m.serve(ctx, &known, &said)
 		if err != nil && ctx.Err() == nil && !away {
 			m.deps.Log.Warn("this member can't be administered while control can't be reached", "error", err)
 		}
 		away = err != nil
-		select {
-		case <-ctx.Done():
-		case <-tick.C:
-		}
 	}
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTime/5)
 	defer cancel()

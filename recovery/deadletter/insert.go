@@ -44,28 +44,13 @@ func Quarantined(ctx context.Context, q pg.Querier, prefix string, f *Filter, ea
 }
 
 func quarantined(ctx context.Context, q pg.Querier, where string, position int64, each func(*Letter) error) error {
-	rows, err := q.Query(ctx, quarantinedSQL+where+" ORDER BY position", position)
-	if err != nil {
-		return fmt.Errorf("read documents that insert gave up: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		l, err := pgx.RowToAddrOfStructByNameLax[Letter](rows)
-		if err != nil {
-			return fmt.Errorf("read documents that insert gave up: %w", err)
-		}
+	return pg.Stream(ctx, q, "read documents that insert gave up", pgx.RowToAddrOfStructByNameLax[Letter], func(l *Letter) error {
 		if !isID(l.File) || !isID(l.Document) || !isID(l.Run) {
 			l.File, l.Document = "", ""
 		}
 		l.ofInsert()
-		if err := each(l); err != nil {
-			return err
-		}
-	}
-	if err := rows.Err(); err != nil {
-		return fmt.Errorf("read documents that insert gave up: %w", err)
-	}
-	return nil
+		return each(l)
+	}, quarantinedSQL+where+" ORDER BY position", position)
 }
 
 // AtPosition is the letter of a document that insert gave up, as far as the

@@ -143,7 +143,7 @@ func (r *retrying) end(l *Letter) (*control.Acquisition, string) {
 }
 
 func (r *retrying) verdict(l *Letter, attempt int32, download, unzip string) control.VerdictKey {
-	return control.VerdictKey{Run: l.Run, File: l.File, Attempt: attempt, Download: download, Unzip: unzip, Document: l.Document}
+	return control.VerdictKey{Outcome: control.Outcome{Run: l.Run, File: l.File, Attempt: attempt, Download: download, Unzip: unzip}, Document: l.Document}
 }
 
 // shared is the retry of the same attempt that is under way already, if any:

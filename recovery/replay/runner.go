@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"tributary/internal/backoff"
 	"tributary/internal/pg"
 	"tributary/internal/profile"
 	"tributary/recovery/shadow"
@@ -69,24 +70,16 @@ func NewRunner(d Deps) *Runner { return &Runner{Deps: d, held: map[string]time.T
 
 // Run requests what replays have chosen, until ctx ends.
 func (p *Runner) Run(ctx context.Context) error {
-	timer := time.NewTimer(turnPause)
-	defer timer.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-timer.C:
-		}
+	for pause := turnPause; backoff.Sleep(ctx, pause) == nil; {
 		running, err := p.turns(ctx)
 		if err != nil && ctx.Err() == nil {
 			p.Log.Warn("replays are held up; trying again", "error", err)
 		}
-		if running {
-			timer.Reset(turnPause)
-		} else {
-			timer.Reset(restPause)
+		if pause = restPause; running {
+			pause = turnPause
 		}
 	}
+	return nil
 }
 
 // turns requests what the running replays may have requested now. They take

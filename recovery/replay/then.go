@@ -2,7 +2,6 @@ package replay
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -54,15 +53,7 @@ func (t Then) Status(at time.Time) *Status {
 // ReadThen reads replays from a tracker, the newest first, at most limit; with a name only
 // that one, by its number, its run or its shadow's name.
 func ReadThen(ctx context.Context, tracker pg.Querier, name string, limit int) ([]Then, error) {
-	rows, err := tracker.Query(ctx, schemas.Numbered(thenSQL), pg.Text(name), limit)
-	if err != nil {
-		return nil, fmt.Errorf("read replays from the tracker: %w", err)
-	}
-	all, err := pgx.CollectRows(rows, pgx.RowToStructByName[Then])
-	if err != nil {
-		return nil, fmt.Errorf("read replays from the tracker: %w", err)
-	}
-	return all, nil
+	return pg.List(ctx, tracker, "read replays from the tracker", pgx.RowToStructByName[Then], schemas.Numbered(thenSQL), pg.Text(name), limit)
 }
 
 const thenSQL = `SELECT r.number AS replay, r.id::text AS run, coalesce(p.short_name, '') AS "from",

@@ -83,15 +83,11 @@ func (w *writer) write(ctx context.Context) error {
 
 // empty forgets all that control knows.
 func (w *writer) empty(ctx context.Context) error {
-	_, err := w.tx.Exec(ctx, `DO $$ DECLARE names text; BEGIN
+	return pg.Exec(ctx, w.tx, "forget what control knew", `DO $$ DECLARE names text; BEGIN
 		SELECT string_agg(format('control.%I', relname), ', ') INTO names FROM pg_class
 			WHERE relnamespace = 'control'::regnamespace AND relkind = 'r' AND relname NOT IN ('schema_version', 'lease', 'counter', 'position');
 		EXECUTE 'TRUNCATE ' || names || ' RESTART IDENTITY';
 	END $$`)
-	if err != nil {
-		return fmt.Errorf("forget what control knew: %w", err)
-	}
-	return nil
 }
 
 // file gathers the rows of a file.

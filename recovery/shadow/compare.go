@@ -6,9 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/jackc/pgx/v5"
-
-	"tributary/internal/pg"
 	"tributary/schemas"
 	"tributary/sql/control"
 )
@@ -54,15 +51,15 @@ func (c *Comparer) some(ctx context.Context, run *control.ReplayRun, after int64
 	if err != nil {
 		return after, 0, err
 	}
-	items, err := c.items(ctx, run.ID, after, most)
+	items, err := control.ShadowItems(ctx, c.Control, run.ID, after, most)
 	if err != nil || len(items) == 0 {
 		return after, 0, err
 	}
 	last, n = items[len(items)-1].Ordinal, len(items)
 	for len(items) > 0 {
-		n, documents := 1, items[0].documents()
-		for n < len(items) && documents+items[n].documents() <= documentsAtOnce {
-			documents += items[n].documents()
+		n, total := 1, documents(&items[0])
+		for n < len(items) && total+documents(&items[n]) <= documentsAtOnce {
+			total += documents(&items[n])
 			n++
 		}
 		if err := c.compare(ctx, run.Phase, items[:n], asked, s, each); err != nil {
@@ -73,54 +70,19 @@ func (c *Comparer) some(ctx context.Context, run *control.ReplayRun, after int64
 	return last, n, nil
 }
 
-// side is an attempt of a version: the shadow's, or the live one.
-type side struct {
-	Run, Download, Unzip string
-	State, Result        string // of its acquisition; empty: there is none
-	Phase, Exception     string
-	Attempt, Documents   int32
-}
-
-func (s *side) complete() bool { return s.State == control.Ended && s.Result == control.Complete }
-
 // verdict is that of all documents of an archive that failed as a whole, or of
 // one that it lacks.
-func (s *side) verdict() Verdict {
-	if s.Result == "" || s.complete() {
+func verdict(s *control.ShadowAttempt) Verdict {
+	if s.Result == "" || s.Complete() {
 		return Verdict{Attempt: s.Attempt}
 	}
 	return Verdict{Attempt: s.Attempt, Result: schemas.FailedEnd, Phase: s.Phase, Exception: s.Exception}
 }
 
-// item is a version of a file that the shadow has processed.
-type item struct {
-	Ordinal     int64
-	Document         // what all its documents have in common
-	Was, Became side // live, and in the shadow
-}
-
-func (i *item) documents() int { return int(i.Was.Documents + i.Became.Documents) }
-
-// itemsSQL joins to each item the shadow's attempt and the newest live one of
-// the same version of which all documents were judged; if there is none, the
-// newest that failed.
-const itemsSQL = `SELECT i.ordinal, coalesce(i.file::text, '') AS file, i.archive, coalesce(f.name, '') AS file_name, coalesce(f.action, '') AS action,
-		coalesce(f.centre, '') AS centre, coalesce(f.file_date::text, '') AS date,
-		jsonb_build_object('run', s.run, 'download', s.download, 'unzip', s.unzip, 'state', s.state, 'result', CASE WHEN i.state = 'refused' THEN 'refused' ELSE s.result END,
-			'phase', s.phase, 'exception', s.exception, 'attempt', s.attempt, 'documents', s.documents) AS became,
-		jsonb_build_object('run', l.run, 'download', l.download, 'unzip', l.unzip, 'state', l.state, 'result', l.result,
-			'phase', l.phase, 'exception', l.exception, 'attempt', l.attempt, 'documents', l.documents) AS was
-	FROM control.replay_item i LEFT JOIN control.file f ON f.id = i.file LEFT JOIN control.acquisition s ON s.id = i.acquisition
-	LEFT JOIN LATERAL (SELECT a.* FROM control.acquisition a WHERE a.file = i.file AND a.sha256 = i.archive AND a.state = 'ended' AND a.result IN ('complete','failed')
-		AND NOT control.is_shadow(a.run) ORDER BY a.result, a.id DESC LIMIT 1) l ON true
-	WHERE i.run = $1 AND i.ordinal > $2 ORDER BY i.ordinal LIMIT $3`
-
-func (c *Comparer) items(ctx context.Context, run string, after int64, most int) ([]item, error) {
-	return pg.List(ctx, c.Control, "read what the shadow has processed", pgx.RowToStructByNameLax[item], itemsSQL, run, after, most)
-}
+func documents(i *control.ShadowItem) int { return int(i.Was.Documents + i.Became.Documents) }
 
 // compare compares the documents of some items.
-func (c *Comparer) compare(ctx context.Context, phase string, items []item, asked versions, s *Skipped, each func(*Document) error) error {
+func (c *Comparer) compare(ctx context.Context, phase string, items []control.ShadowItem, asked versions, s *Skipped, each func(*Document) error) error {
 	verdicts, err := c.verdicts(ctx, items)
 	if err != nil {
 		return err
@@ -136,7 +98,7 @@ func (c *Comparer) compare(ctx context.Context, phase string, items []item, aske
 			s.Unfinished++
 			continue
 		}
-		for _, d := range i.pair(verdicts) {
+		for _, d := range pair(i, verdicts) {
 			if d.now != nil && asked.others(phase, d.now) {
 				s.Mixed++
 			}
@@ -154,60 +116,43 @@ func (c *Comparer) compare(ctx context.Context, phase string, items []item, aske
 	return nil
 }
 
-// attempt names an attempt's accepted outcome.
-type attempt struct {
-	run, file       string
-	number          int32
-	download, unzip string
-}
-
-func (i *item) attempt(s *side) attempt {
-	return attempt{s.Run, i.File, s.Attempt, s.Download, s.Unzip}
+func outcome(i *control.ShadowItem, s *control.ShadowAttempt) control.Outcome {
+	return control.Outcome{Run: s.Run, File: i.File, Attempt: s.Attempt, Download: s.Download, Unzip: s.Unzip}
 }
 
 // verdicts reads the documents of the complete attempts of items.
-func (c *Comparer) verdicts(ctx context.Context, items []item) (map[attempt]map[string]*schemas.DocumentValidated, error) {
-	var runs, files, downloads, unzips []string
-	var numbers []int32
+func (c *Comparer) verdicts(ctx context.Context, items []control.ShadowItem) (map[control.Outcome]map[string]*schemas.DocumentValidated, error) {
+	var of []control.Outcome
 	for n := range items {
-		for _, s := range []*side{&items[n].Became, &items[n].Was} {
-			if s.complete() {
-				runs, files, numbers = append(runs, s.Run), append(files, items[n].File), append(numbers, s.Attempt)
-				downloads, unzips = append(downloads, s.Download), append(unzips, s.Unzip)
+		for _, s := range []*control.ShadowAttempt{&items[n].Became, &items[n].Was} {
+			if s.Complete() {
+				of = append(of, outcome(&items[n], s))
 			}
 		}
 	}
-	out := map[attempt]map[string]*schemas.DocumentValidated{}
-	var of attempt
-	var entry string
-	var body []byte
-	for err := range pg.Each(ctx, c.Control, "read verdicts", []any{&of.run, &of.file, &of.number, &of.download, &of.unzip, &entry, &body}, `SELECT d.run::text, d.file::text, d.attempt, d.download, d.unzip, d.entry, d.body
-		FROM (SELECT DISTINCT * FROM unnest($1::text[], $2::text[], $3::int[], $4::text[], $5::text[])) k (run, file, attempt, download, unzip)
-		JOIN control.document d ON d.run = k.run::uuid AND d.file = k.file::uuid AND d.attempt = k.attempt AND d.download = k.download AND d.unzip = k.unzip`,
-		runs, files, numbers, downloads, unzips) {
-		if err != nil {
-			return nil, err
-		}
+	out := map[control.Outcome]map[string]*schemas.DocumentValidated{}
+	err := control.EachVerdict(ctx, c.Control, of, func(of control.Outcome, entry string, body []byte) error {
 		_, decoded, err := c.Codec.DecodeBody(body)
 		if err != nil {
-			return nil, fmt.Errorf("read verdicts: document %s: %w", entry, err)
+			return fmt.Errorf("read verdicts: document %s: %w", entry, err)
 		}
 		v, ok := decoded.(*schemas.DocumentValidated)
 		if !ok {
-			return nil, fmt.Errorf("read verdicts: document %s is a %T", entry, decoded)
+			return fmt.Errorf("read verdicts: document %s is a %T", entry, decoded)
 		}
 		if out[of] == nil {
 			out[of] = map[string]*schemas.DocumentValidated{}
 		}
 		out[of][entry] = v
-	}
-	return out, nil
+		return nil
+	})
+	return out, err
 }
 
 // pair pairs the documents of both attempts of an item, by their names. An
 // archive that failed as a whole on both sides counts as one without a name.
-func (i *item) pair(verdicts map[attempt]map[string]*schemas.DocumentValidated) (out []*Document) {
-	live, now := verdicts[i.attempt(&i.Was)], verdicts[i.attempt(&i.Became)]
+func pair(i *control.ShadowItem, verdicts map[control.Outcome]map[string]*schemas.DocumentValidated) (out []*Document) {
+	live, now := verdicts[outcome(i, &i.Was)], verdicts[outcome(i, &i.Became)]
 	names := map[string]bool{}
 	for _, side := range []map[string]*schemas.DocumentValidated{live, now} {
 		for name := range side {
@@ -218,8 +163,8 @@ func (i *item) pair(verdicts map[attempt]map[string]*schemas.DocumentValidated) 
 		names[""] = true
 	}
 	for name := range names {
-		d := i.Document
-		d.ordinal, d.Entry, d.live, d.now = i.Ordinal, name, live[name], now[name]
+		d := Document{File: i.File, Archive: i.Archive, FileName: i.FileName, Action: i.Action, Centre: i.Centre, Date: i.Date,
+			Entry: name, ordinal: i.Ordinal, live: live[name], now: now[name]}
 		d.Live, d.Shadow = verdictOf(d.live, &i.Was), verdictOf(d.now, &i.Became)
 		if v := cmp.Or(d.now, d.live); v != nil {
 			d.Kind = v.Kind
@@ -231,9 +176,9 @@ func (i *item) pair(verdicts map[attempt]map[string]*schemas.DocumentValidated) 
 	return out
 }
 
-func verdictOf(v *schemas.DocumentValidated, s *side) Verdict {
+func verdictOf(v *schemas.DocumentValidated, s *control.ShadowAttempt) Verdict {
 	if v == nil {
-		return s.verdict()
+		return verdict(s)
 	}
 	return Verdict{Attempt: s.Attempt, Result: v.Result, Phase: v.Phase, Exception: v.Exception, Errors: v.ErrorsTotal}
 }

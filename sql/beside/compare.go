@@ -122,10 +122,7 @@ type Difference struct {
 
 // Differ counts the rows that are not the same in both.
 func (p Pair) Differ(ctx context.Context, q pg.Querier) (n int64, err error) {
-	if err := q.QueryRow(ctx, "SELECT count(*) FROM "+p.joined()).Scan(&n); err != nil {
-		return 0, fmt.Errorf("differences of %s: %w", p.Table, err)
-	}
-	return n, nil
+	return pg.One(ctx, q, "differences of "+p.Table, pgx.RowTo[int64], "SELECT count(*) FROM "+p.joined())
 }
 
 // Differences are the first of these rows in the order of their keys.

@@ -2,7 +2,6 @@ package control
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -38,43 +37,20 @@ func LockAccount(ctx context.Context, tx pgx.Tx, name string) (*Account, error) 
 }
 
 func readAccount(ctx context.Context, q pg.Querier, name, sql string) (*Account, error) {
-	a, err := one[Account](ctx, q, sql, name)
-	if err != nil {
-		return nil, fmt.Errorf("read an account: %w", err) // the name may be a password that was typed in its place
-	}
-	return a, nil
-}
-
-// one is the row that a statement returns; nil if it returns none.
-func one[T any](ctx context.Context, q pg.Querier, sql string, args ...any) (*T, error) {
-	rows, err := q.Query(ctx, sql, args...)
-	if err != nil {
-		return nil, err
-	}
-	row, err := pgx.CollectExactlyOneRow(rows, pgx.RowToAddrOfStructByName[T])
-	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, nil
-	}
-	return row, err
+	// The name is not said in an error, since it may be a password typed in its place.
+	return pg.Maybe(ctx, q, "read an account", pgx.RowToStructByName[Account], sql, name)
 }
 
 // AddAccount stores a new account and reports false if there is one of that name.
 func AddAccount(ctx context.Context, tx pgx.Tx, a Account) (added bool, err error) {
-	tag, err := tx.Exec(ctx, "INSERT INTO control.account (name, role, centre, password, issuer, subject, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING",
+	n, err := pg.Changed(ctx, tx, "add the account "+a.Name, "INSERT INTO control.account (name, role, centre, password, issuer, subject, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING",
 		a.Name, a.Role, a.Centre, a.Password, a.Issuer, a.Subject, a.CreatedAt)
-	if err != nil {
-		return false, fmt.Errorf("add the account %s: %w", a.Name, err)
-	}
-	return tag.RowsAffected() == 1, nil
+	return n == 1, err
 }
 
 // ChangeAccount stores an account as it is now. The caller has locked it.
 func ChangeAccount(ctx context.Context, tx pgx.Tx, a Account) error {
-	_, err := tx.Exec(ctx, "UPDATE control.account SET role = $2, centre = $3, password = $4, disabled_at = $5 WHERE name = $1", a.Name, a.Role, a.Centre, a.Password, a.DisabledAt)
-	if err != nil {
-		return fmt.Errorf("change the account %s: %w", a.Name, err)
-	}
-	return nil
+	return pg.Exec(ctx, tx, "change the account "+a.Name, "UPDATE control.account SET role = $2, centre = $3, password = $4, disabled_at = $5 WHERE name = $1", a.Name, a.Role, a.Centre, a.Password, a.DisabledAt)
 }
 
 // RemoveAccount forgets an account, and ends its sessions.
@@ -97,10 +73,6 @@ type AccountChange struct {
 
 // NoteAccountChange writes down what is changed in the same transaction.
 func NoteAccountChange(ctx context.Context, tx pgx.Tx, c AccountChange) error {
-	_, err := tx.Exec(ctx, "INSERT INTO control.account_change (changed_at, changed_by, subject, what, reason) VALUES ($1, $2, $3, $4, $5)",
+	return pg.Exec(ctx, tx, "write down who changed "+c.Subject, "INSERT INTO control.account_change (changed_at, changed_by, subject, what, reason) VALUES ($1, $2, $3, $4, $5)",
 		c.ChangedAt, pg.Text(c.ChangedBy), pg.Text(c.Subject), pg.Text(c.What), pg.Text(c.Reason))
-	if err != nil {
-		return fmt.Errorf("write down who changed %s: %w", c.Subject, err)
-	}
-	return nil
 }

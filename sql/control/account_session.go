@@ -26,46 +26,30 @@ type AccountSession struct {
 // the account is not any more what the caller has checked the password of: then who
 // changed it has ended the sessions that it knew.
 func BeginAccountSession(ctx context.Context, q pg.Querier, a Account, secret []byte, now time.Time) (begun bool, err error) {
-	tag, err := q.Exec(ctx, `INSERT INTO control.account_session (secret, account, begun_at, seen_at)
+	n, err := pg.Changed(ctx, q, "begin a session of "+a.Name, `INSERT INTO control.account_session (secret, account, begun_at, seen_at)
 		SELECT $1, name, $4, $4 FROM control.account WHERE name = $2 AND password = $3 AND disabled_at IS NULL FOR SHARE`, secret, a.Name, a.Password, now)
-	if err != nil {
-		return false, fmt.Errorf("begin a session of %s: %w", a.Name, err)
-	}
-	return tag.RowsAffected() == 1, nil
+	return n == 1, err
 }
 
 // ReadAccountSession returns a session; nil if there is none.
 func ReadAccountSession(ctx context.Context, q pg.Querier, secret []byte) (*AccountSession, error) {
-	s, err := one[AccountSession](ctx, q, `SELECT coalesce(s.account, 'link:' || s.link_by) AS name, coalesce(a.role, s.link_role) AS role, coalesce(a.centre, '') AS centre,
+	return pg.Maybe(ctx, q, "read a session", pgx.RowToStructByName[AccountSession], `SELECT coalesce(s.account, 'link:' || s.link_by) AS name, coalesce(a.role, s.link_role) AS role, coalesce(a.centre, '') AS centre,
 		a.disabled_at, s.begun_at, s.seen_at FROM control.account_session s LEFT JOIN control.account a ON a.name = s.account WHERE s.secret = $1`, secret)
-	if err != nil {
-		return nil, fmt.Errorf("read a session: %w", err)
-	}
-	return s, nil
 }
 
 // SeeAccountSession notes when a session asked last.
 func SeeAccountSession(ctx context.Context, q pg.Querier, secret []byte, now time.Time) error {
-	if _, err := q.Exec(ctx, "UPDATE control.account_session SET seen_at = $2 WHERE secret = $1 AND seen_at < $2", secret, now); err != nil {
-		return fmt.Errorf("note that a session asked: %w", err)
-	}
-	return nil
+	return pg.Exec(ctx, q, "note that a session asked", "UPDATE control.account_session SET seen_at = $2 WHERE secret = $1 AND seen_at < $2", secret, now)
 }
 
 // EndAccountSession ends a session, if there is one.
 func EndAccountSession(ctx context.Context, q pg.Querier, secret []byte) error {
-	if _, err := q.Exec(ctx, "DELETE FROM control.account_session WHERE secret = $1", secret); err != nil {
-		return fmt.Errorf("end a session: %w", err)
-	}
-	return nil
+	return pg.Exec(ctx, q, "end a session", "DELETE FROM control.account_session WHERE secret = $1", secret)
 }
 
 // EndAccountSessions ends all sessions of an account.
 func EndAccountSessions(ctx context.Context, tx pgx.Tx, account string) error {
-	if _, err := tx.Exec(ctx, "DELETE FROM control.account_session WHERE account = $1", account); err != nil {
-		return fmt.Errorf("end the sessions of %s: %w", account, err)
-	}
-	return nil
+	return pg.Exec(ctx, tx, "end the sessions of "+account, "DELETE FROM control.account_session WHERE account = $1", account)
 }
 
 // ForgetAccountSessions deletes sessions that have not asked since a moment, a thousand at
@@ -98,24 +82,17 @@ func AddLink(ctx context.Context, tx pgx.Tx, secret []byte, role, by string, now
 // UseLink begins a session by a link, which is gone then. It reports false, and
 // begins none, if the link was used, is over, or never was.
 func UseLink(ctx context.Context, q pg.Querier, link, session []byte, now time.Time) (begun bool, err error) {
-	tag, err := q.Exec(ctx, `WITH used AS (DELETE FROM control.account_link WHERE secret = $1 AND expires_at > $3 RETURNING role, made_by)
+	n, err := pg.Changed(ctx, q, "use a link", `WITH used AS (DELETE FROM control.account_link WHERE secret = $1 AND expires_at > $3 RETURNING role, made_by)
 		INSERT INTO control.account_session (secret, link_role, link_by, begun_at, seen_at) SELECT $2, role, made_by, $3, $3 FROM used`, link, session, now)
-	if err != nil {
-		return false, fmt.Errorf("use a link: %w", err)
-	}
-	return tag.RowsAffected() == 1, nil
+	return n == 1, err
 }
 
 // EndLinks ends all links that were not used, and all sessions that links began, and
 // tells how many there were.
 func EndLinks(ctx context.Context, tx pgx.Tx) (links, sessions int64, err error) {
-	unused, err := tx.Exec(ctx, "DELETE FROM control.account_link")
-	if err != nil {
-		return 0, 0, fmt.Errorf("end links: %w", err)
+	if links, err = pg.Changed(ctx, tx, "end links", "DELETE FROM control.account_link"); err != nil {
+		return 0, 0, err
 	}
-	begun, err := tx.Exec(ctx, "DELETE FROM control.account_session WHERE account IS NULL")
-	if err != nil {
-		return 0, 0, fmt.Errorf("end sessions of links: %w", err)
-	}
-	return unused.RowsAffected(), begun.RowsAffected(), nil
+	sessions, err = pg.Changed(ctx, tx, "end sessions of links", "DELETE FROM control.account_session WHERE account IS NULL")
+	return links, sessions, err
 }

@@ -2,7 +2,6 @@ package control
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -23,17 +22,14 @@ type AccountToken struct {
 // AddToken stores a new token and reports false if there is one of that name. Tokens
 // that were over by a moment are forgotten with their questions, a thousand at most.
 func AddToken(ctx context.Context, tx pgx.Tx, t AccountToken, secret []byte, over time.Time) (added bool, err error) {
-	_, err = tx.Exec(ctx, `WITH gone AS (DELETE FROM control.account_token WHERE name IN (SELECT name FROM control.account_token WHERE least(expires_at, revoked_at) < $1 LIMIT $2) RETURNING name)
+	err = pg.Exec(ctx, tx, "forget old tokens", `WITH gone AS (DELETE FROM control.account_token WHERE name IN (SELECT name FROM control.account_token WHERE least(expires_at, revoked_at) < $1 LIMIT $2) RETURNING name)
 		DELETE FROM control.kept_question WHERE person IN (SELECT 'token:' || name FROM gone)`, over, mostForgotten)
 	if err != nil {
-		return false, fmt.Errorf("forget old tokens: %w", err)
+		return false, err
 	}
-	tag, err := tx.Exec(ctx, "INSERT INTO control.account_token (name, role, centre, secret, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (name) DO NOTHING",
+	n, err := pg.Changed(ctx, tx, "add the token "+t.Name, "INSERT INTO control.account_token (name, role, centre, secret, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (name) DO NOTHING",
 		t.Name, t.Role, t.Centre, secret, t.CreatedAt, t.ExpiresAt)
-	if err != nil {
-		return false, fmt.Errorf("add the token %s: %w", t.Name, err)
-	}
-	return tag.RowsAffected() == 1, nil
+	return n == 1, err
 }
 
 // Tokens returns all tokens, by name, those that are over too.
@@ -44,27 +40,17 @@ func Tokens(ctx context.Context, q pg.Querier) ([]AccountToken, error) {
 // ReadToken returns a token by the SHA-256 of its secret, also one that is over; nil
 // if there is none.
 func ReadToken(ctx context.Context, q pg.Querier, secret []byte) (*AccountToken, error) {
-	t, err := one[AccountToken](ctx, q, "SELECT name, role, centre, created_at, expires_at, used_at, revoked_at FROM control.account_token WHERE secret = $1", secret)
-	if err != nil {
-		return nil, fmt.Errorf("read a token: %w", err)
-	}
-	return t, nil
+	return pg.Maybe(ctx, q, "read a token", pgx.RowToStructByName[AccountToken], "SELECT name, role, centre, created_at, expires_at, used_at, revoked_at FROM control.account_token WHERE secret = $1", secret)
 }
 
 // SeeToken notes when a token was used last.
 func SeeToken(ctx context.Context, q pg.Querier, secret []byte, now time.Time) error {
-	if _, err := q.Exec(ctx, "UPDATE control.account_token SET used_at = $2 WHERE secret = $1 AND (used_at < $2 OR used_at IS NULL)", secret, now); err != nil {
-		return fmt.Errorf("note that a token was used: %w", err)
-	}
-	return nil
+	return pg.Exec(ctx, q, "note that a token was used", "UPDATE control.account_token SET used_at = $2 WHERE secret = $1 AND (used_at < $2 OR used_at IS NULL)", secret, now)
 }
 
 // RevokeToken ends a token, and reports false if there is none of that name that has
 // not ended.
 func RevokeToken(ctx context.Context, tx pgx.Tx, name string, now time.Time) (revoked bool, err error) {
-	tag, err := tx.Exec(ctx, "UPDATE control.account_token SET revoked_at = $2 WHERE name = $1 AND revoked_at IS NULL AND expires_at > $2", name, now)
-	if err != nil {
-		return false, fmt.Errorf("revoke the token %s: %w", name, err)
-	}
-	return tag.RowsAffected() == 1, nil
+	n, err := pg.Changed(ctx, tx, "revoke the token "+name, "UPDATE control.account_token SET revoked_at = $2 WHERE name = $1 AND revoked_at IS NULL AND expires_at > $2", name, now)
+	return n == 1, err
 }

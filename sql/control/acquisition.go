@@ -136,16 +136,12 @@ type Look struct {
 // transaction ends: whoever decides about a file holds its row. It returns
 // those that exist.
 func LockFiles(ctx context.Context, tx pgx.Tx, ids []string) (map[string]*File, error) {
-	rows, err := tx.Query(ctx, `SELECT id::text, name, action, coalesce(centre, '') AS centre, current_sha256, current_attempt, attempts, acceptances, held_at, held_by, held_why, `+urgent+`
+	all, err := pg.List(ctx, tx, "lock files", pgx.RowToAddrOfStructByName[File], `SELECT id::text, name, action, coalesce(centre, '') AS centre, current_sha256, current_attempt, attempts, acceptances, held_at, held_by, held_why, `+urgent+`
 		FROM control.file WHERE id = ANY($1::uuid[]) ORDER BY id FOR UPDATE`, ids)
 	if err != nil {
-		return nil, fmt.Errorf("lock files: %w", err)
+		return nil, err
 	}
 	out := map[string]*File{}
-	all, err := pgx.CollectRows(rows, pgx.RowToAddrOfStructByName[File])
-	if err != nil {
-		return nil, fmt.Errorf("lock files: %w", err)
-	}
 	for _, f := range all {
 		out[f.ID] = f
 	}
@@ -170,15 +166,11 @@ func StoreFiles(ctx context.Context, tx pgx.Tx, files []*File) error {
 	}
 	// The limit says how many they are: Postgres would expect a hundred, and read the
 	// whole table for one.
-	_, err := tx.Exec(ctx, `UPDATE control.file f SET current_sha256=r.sha, current_attempt=r.current, attempts=r.attempts, acceptances=r.acceptances,
+	return pg.Exec(ctx, tx, "store files", `UPDATE control.file f SET current_sha256=r.sha, current_attempt=r.current, attempts=r.attempts, acceptances=r.acceptances,
 			priority=r.priority, priority_by=r.by, priority_why=r.why
 		FROM (SELECT * FROM jsonb_to_recordset($1) AS r(id uuid, sha text, current int, attempts int, acceptances int, priority int, by text, why text) LIMIT $2) r
 		WHERE f.id = r.id AND (f.current_sha256, f.current_attempt, f.attempts, f.acceptances, f.priority, f.priority_by, f.priority_why)
 			IS DISTINCT FROM (r.sha, r.current, r.attempts, r.acceptances, r.priority, r.by, r.why)`, pg.JSON(rows), len(rows))
-	if err != nil {
-		return fmt.Errorf("store files: %w", err)
-	}
-	return nil
 }
 
 // Hostings returns where the given files lie, gone hostings included.
@@ -262,14 +254,10 @@ func StoreAttempts(ctx context.Context, tx pgx.Tx, changed []*Attempt) error {
 	if len(changed) == 0 {
 		return nil
 	}
-	_, err := tx.Exec(ctx, `INSERT INTO control.attempt (run, file, attempt, acquisition, source, look, job, download, unzip, early)
+	return pg.Exec(ctx, tx, "store attempts", `INSERT INTO control.attempt (run, file, attempt, acquisition, source, look, job, download, unzip, early)
 		SELECT run, file, attempt, acquisition, source, look, job, download, unzip, decode(early, 'base64')
 		FROM jsonb_to_recordset($1) AS r(run uuid, file uuid, attempt int, acquisition bigint, source text, look int, job uuid, download text, unzip text, early text)
 		ON CONFLICT (run, file, attempt) DO UPDATE SET download=excluded.download, unzip=excluded.unzip, early=excluded.early`, pg.JSON(changed))
-	if err != nil {
-		return fmt.Errorf("store attempts: %w", err)
-	}
-	return nil
 }
 
 // Looks returns the announced and waiting looks of the given files.
@@ -294,13 +282,9 @@ func ClassLooks(ctx context.Context, tx pgx.Tx, looks []*Look) error {
 	for i, k := range looks {
 		rows[i] = row{k.Source, k.File, k.Look, k.Class}
 	}
-	_, err := tx.Exec(ctx, `UPDATE control.look k SET class=r.class, event=CASE WHEN r.class='waiting' THEN k.event END, headers=CASE WHEN r.class='waiting' THEN k.headers END
+	return pg.Exec(ctx, tx, "class looks", `UPDATE control.look k SET class=r.class, event=CASE WHEN r.class='waiting' THEN k.event END, headers=CASE WHEN r.class='waiting' THEN k.headers END
 		FROM jsonb_to_recordset($1) AS r(source text, file uuid, look int, class text)
 		WHERE k.source=r.source AND k.file=r.file AND k.look=r.look`, pg.JSON(rows))
-	if err != nil {
-		return fmt.Errorf("class looks: %w", err)
-	}
-	return nil
 }
 
 // WaitingFiles returns files with looks that waited for the producing centre's

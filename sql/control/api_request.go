@@ -32,14 +32,7 @@ func BeginAPIRequest(ctx context.Context, q pg.Querier, r APIRequest, over time.
 	if tag.RowsAffected() == 1 {
 		return nil, nil
 	}
-	earlier, err = one[APIRequest](ctx, q, "SELECT person, key, digest, at, answer FROM control.api_request WHERE person = $1 AND key = $2", r.Person, r.Key)
-	if err == nil && earlier == nil {
-		err = pgx.ErrNoRows // it was forgotten in between
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read a request: %w", err)
-	}
-	return earlier, nil
+	return pg.One(ctx, q, "read a request", pgx.RowToAddrOfStructByName[APIRequest], "SELECT person, key, digest, at, answer FROM control.api_request WHERE person = $1 AND key = $2", r.Person, r.Key)
 }
 
 // EndAPIRequest stores what a request was answered; nil forgets the request, since
@@ -49,8 +42,5 @@ func EndAPIRequest(ctx context.Context, q pg.Querier, person, key string, answer
 	if answer == nil {
 		statement, args = "DELETE FROM control.api_request WHERE person = $1 AND key = $2", args[:2]
 	}
-	if _, err := q.Exec(ctx, statement, args...); err != nil {
-		return fmt.Errorf("store what a request was answered: %w", err)
-	}
-	return nil
+	return pg.Exec(ctx, q, "store what a request was answered", statement, args...)
 }

@@ -2,7 +2,6 @@ package control
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/jackc/pgx/v5"
 
@@ -18,22 +17,16 @@ func Centres(ctx context.Context, q pg.Querier) ([]centres.Centre, error) {
 // PutCentre stores a centre and reports whether that changed. Whoever changes centres
 // draws the revision first, and so waits for others who do.
 func PutCentre(ctx context.Context, tx pgx.Tx, c centres.Centre, revision int64) (changed bool, err error) {
-	tag, err := tx.Exec(ctx, `INSERT INTO control.centre AS c (short_name, full_name, email, phone, address, imits_name, active, revision, defined_by) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9)
+	n, err := pg.Changed(ctx, tx, "store centre "+c.ShortName, `INSERT INTO control.centre AS c (short_name, full_name, email, phone, address, imits_name, active, revision, defined_by) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9)
 		ON CONFLICT (short_name) DO UPDATE SET full_name=$2, email=$3, phone=$4, address=$5, imits_name=$6, active=$7, revision=$8, defined_by=$9
 		WHERE (c.full_name, c.email, c.phone, c.address, c.imits_name, c.active, c.defined_by) IS DISTINCT FROM ($2,$3,$4,$5,$6,$7,$9)`,
 		c.ShortName, c.FullName, c.Email, c.Phone, c.Address, c.IMITSName, c.Active, revision, c.By())
-	if err != nil {
-		return false, fmt.Errorf("store centre %s: %w", c.ShortName, err)
-	}
-	return tag.RowsAffected() == 1, nil
+	return n == 1, err
 }
 
 // RemoveCentre forgets a centre, which the log still knows.
 func RemoveCentre(ctx context.Context, tx pgx.Tx, shortName string) error {
-	if _, err := tx.Exec(ctx, "DELETE FROM control.centre WHERE short_name = $1", shortName); err != nil {
-		return fmt.Errorf("remove centre %s: %w", shortName, err)
-	}
-	return nil
+	return pg.Exec(ctx, tx, "remove centre "+shortName, "DELETE FROM control.centre WHERE short_name = $1", shortName)
 }
 
 // CentreUse is what speaks of a centre.
@@ -44,11 +37,8 @@ type CentreUse struct {
 
 // CentreUsed tells what speaks of a centre. It may look at all files.
 func CentreUsed(ctx context.Context, tx pgx.Tx, shortName string) (use CentreUse, err error) {
-	err = tx.QueryRow(ctx, `SELECT ARRAY(SELECT s.id FROM control.source s WHERE s.state <> 'removed'
+	err = pg.Row(ctx, tx, "look what speaks of centre "+shortName, []any{&use.Sources, &use.Files}, `SELECT ARRAY(SELECT s.id FROM control.source s WHERE s.state <> 'removed'
 			AND (s.centre = $1 OR EXISTS (SELECT FROM unnest(s.hosts) h WHERE split_part(h, '/', 1) = $1)) ORDER BY s.id),
-		EXISTS (SELECT FROM control.file WHERE centre = $1)`, shortName).Scan(&use.Sources, &use.Files)
-	if err != nil {
-		return use, fmt.Errorf("look what speaks of centre %s: %w", shortName, err)
-	}
-	return use, nil
+		EXISTS (SELECT FROM control.file WHERE centre = $1)`, shortName)
+	return use, err
 }

@@ -34,16 +34,13 @@ func SameTimes(ctx context.Context, c pg.Beginner, source string, finest int32) 
 	same := cut("l.mtime", "$2::int") + " = " + cut("h.mtime", "$2::int")
 	same = "(" + same + ` OR l.yearless AND to_char(l.mtime AT TIME ZONE 'UTC', 'MMDDHH24MI') = to_char(h.mtime AT TIME ZONE 'UTC', 'MMDDHH24MI'))`
 	return pg.InTx(ctx, c, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, `WITH s AS MATERIALIZED (SELECT l.file, h.mtime, h.mtime_precision FROM `+sameSize+`
+		if err := pg.Exec(ctx, tx, "compare times of the listing of "+source, `WITH s AS MATERIALIZED (SELECT l.file, h.mtime, h.mtime_precision FROM `+sameSize+`
 				WHERE (l.yearless OR l.precision >= h.mtime_precision) AND `+same+`)
 			UPDATE pg_temp.listed e SET shown = e.mtime, mtime = s.mtime, precision = s.mtime_precision FROM s WHERE e.file = s.file`, source, finest); err != nil {
-			return fmt.Errorf("compare times of the listing of %s: %w", source, err)
+			return err
 		}
-		if _, err := tx.Exec(ctx, `WITH s AS MATERIALIZED (SELECT l.file, l.mtime, l.precision FROM `+sameSize+` WHERE `+same+`)
-			UPDATE control.hosting e SET mtime = s.mtime, mtime_precision = s.precision FROM s WHERE e.source = $1 AND e.file = s.file`, source, finest); err != nil {
-			return fmt.Errorf("compare times of the listing of %s: %w", source, err)
-		}
-		return nil
+		return pg.Exec(ctx, tx, "compare times of the listing of "+source, `WITH s AS MATERIALIZED (SELECT l.file, l.mtime, l.precision FROM `+sameSize+` WHERE `+same+`)
+			UPDATE control.hosting e SET mtime = s.mtime, mtime_precision = s.precision FROM s WHERE e.source = $1 AND e.file = s.file`, source, finest)
 	})
 }
 
@@ -74,21 +71,14 @@ func MoveTimes(ctx context.Context, c pg.Beginner, source string, by time.Durati
 }
 
 func moveTimes(ctx context.Context, q pg.Querier, source string, by time.Duration, finest int32) (int64, error) {
-	if _, err := q.Exec(ctx, "UPDATE pg_temp.listed SET mtime = mtime + $1::interval WHERE known", interval(by)); err != nil {
-		return 0, fmt.Errorf("move the times of %s: %w", source, err)
+	if err := pg.Exec(ctx, q, "move the times of "+source, "UPDATE pg_temp.listed SET mtime = mtime + $1::interval WHERE known", interval(by)); err != nil {
+		return 0, err
 	}
-	tag, err := q.Exec(ctx, `WITH s AS MATERIALIZED (SELECT l.file FROM `+sameSize+` WHERE `+cut("h.mtime + $2::interval", "$3::int")+" = "+cut("l.mtime", "$3::int")+`)
+	return pg.Changed(ctx, q, "move the times of "+source, `WITH s AS MATERIALIZED (SELECT l.file FROM `+sameSize+` WHERE `+cut("h.mtime + $2::interval", "$3::int")+" = "+cut("l.mtime", "$3::int")+`)
 		UPDATE control.hosting e SET mtime = e.mtime + $2::interval FROM s WHERE e.source = $1 AND e.file = s.file`, source, interval(by), finest)
-	if err != nil {
-		return 0, fmt.Errorf("move the times of %s: %w", source, err)
-	}
-	return tag.RowsAffected(), nil
 }
 
 // PutClock stores what is known of the clock of a source's server.
 func PutClock(ctx context.Context, tx pgx.Tx, source string, c clock.Clock) error {
-	if _, err := tx.Exec(ctx, "UPDATE control.source SET clock = $2 WHERE id = $1", source, c); err != nil {
-		return fmt.Errorf("source %s: store what is known of its clock: %w", source, err)
-	}
-	return nil
+	return pg.Exec(ctx, tx, "source "+source+": store what is known of its clock", "UPDATE control.source SET clock = $2 WHERE id = $1", source, c)
 }

@@ -57,11 +57,7 @@ func ReportDamage(ctx context.Context, db pg.Beginner, sha256, problem, by strin
 		if err != nil || tag.RowsAffected() == 1 {
 			return err
 		}
-		rows, err := tx.Query(ctx, "SELECT "+damageColumns+" FROM control.blob_damage WHERE sha256 = $1 FOR UPDATE", sha256)
-		if err != nil {
-			return err
-		}
-		if before, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Damage]); err != nil {
+		if before, err = pg.One(ctx, tx, "read what is known of it", pgx.RowToStructByName[Damage], "SELECT "+damageColumns+" FROM control.blob_damage WHERE sha256 = $1 FOR UPDATE", sha256); err != nil {
 			return err
 		}
 		switch {
@@ -108,22 +104,14 @@ const damageDue = "state IN ('found','fetched') AND not_before <= $1"
 // TakeDamage locks and returns a damaged blob about which something is to be
 // decided; nil if there is none, or others decide about them.
 func TakeDamage(ctx context.Context, tx pgx.Tx, now time.Time) (*Damage, error) {
-	d, err := one[Damage](ctx, tx, "SELECT "+damageColumns+` FROM control.blob_damage
+	return pg.Maybe(ctx, tx, "find damaged blobs", pgx.RowToStructByName[Damage], "SELECT "+damageColumns+` FROM control.blob_damage
 		WHERE `+damageDue+` ORDER BY not_before LIMIT 1 FOR UPDATE SKIP LOCKED`, now)
-	if err != nil {
-		return nil, fmt.Errorf("find damaged blobs: %w", err)
-	}
-	return d, nil
 }
 
 // StoreDamage writes what was decided about a blob that the caller has taken.
 func StoreDamage(ctx context.Context, tx pgx.Tx, d *Damage, now time.Time) error {
-	_, err := tx.Exec(ctx, "UPDATE control.blob_damage SET state = $2, message = $3, changed_at = $4, lost_at = $5, tried = $6::text[]::uuid[] WHERE sha256 = $1",
+	return pg.Exec(ctx, tx, "store what became of the blob "+d.SHA256, "UPDATE control.blob_damage SET state = $2, message = $3, changed_at = $4, lost_at = $5, tried = $6::text[]::uuid[] WHERE sha256 = $1",
 		d.SHA256, d.State, pg.Text(d.Message), now, d.LostAt, d.Tried)
-	if err != nil {
-		return fmt.Errorf("store what became of the blob %s: %w", d.SHA256, err)
-	}
-	return nil
 }
 
 // Healing is how the acquisition ended that was to heal a blob.

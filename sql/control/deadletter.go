@@ -80,22 +80,8 @@ func DeadLetters(ctx context.Context, q pg.Querier, ids []string) (map[string]De
 // Deaths returns how many retries of each lineage died again. Of insertion
 // control sees no end: whoever asks there has a letter that came after them.
 func Deaths(ctx context.Context, q pg.Querier, lineages []string) (map[string]int, error) {
-	rows, err := q.Query(ctx, `SELECT l.lineage::text, count(DISTINCT a.id) FROM control.dead_letter l JOIN control.acquisition a ON a.id = l.acquisition
+	return pg.Map[string, int](ctx, q, "count deaths of retries", `SELECT l.lineage::text, count(DISTINCT a.id) FROM control.dead_letter l JOIN control.acquisition a ON a.id = l.acquisition
 		WHERE l.lineage = ANY($1::uuid[]) AND (l.stage = 'insert' OR `+retryState+` = 'died_again') GROUP BY l.lineage`, lineages)
-	if err != nil {
-		return nil, fmt.Errorf("count deaths of retries: %w", err)
-	}
-	defer rows.Close()
-	out := map[string]int{}
-	for rows.Next() {
-		var lineage string
-		var n int
-		if err := rows.Scan(&lineage, &n); err != nil {
-			return nil, fmt.Errorf("count deaths of retries: %w", err)
-		}
-		out[lineage] = n
-	}
-	return out, rows.Err()
 }
 
 // Retries returns which of the given files' acquisitions are retries of dead
@@ -114,30 +100,25 @@ func Retries(ctx context.Context, q pg.Querier, files []string) (map[int64]bool,
 
 // VerdictKey names a document of one outcome of one attempt.
 type VerdictKey struct {
-	Run, File                 string
-	Attempt                   int32
-	Download, Unzip, Document string
+	Outcome
+
+	Document string
 }
 
 // Verdicts returns the results of the given documents, in all attempts of the
 // given files.
 func Verdicts(ctx context.Context, q pg.Querier, files, documents []string) (map[VerdictKey]string, error) {
-	rows, err := q.Query(ctx, `SELECT d.run::text, d.file::text, d.attempt, d.download, d.unzip, d.document::text, d.result
-		FROM control.document d WHERE d.run IN (SELECT run FROM control.acquisition WHERE file = ANY($1::uuid[])) AND d.file = ANY($1::uuid[]) AND d.document = ANY($2::uuid[])`, files, documents)
-	if err != nil {
-		return nil, fmt.Errorf("read verdicts: %w", err)
-	}
-	defer rows.Close()
 	out := map[VerdictKey]string{}
-	for rows.Next() {
-		var k VerdictKey
-		var result string
-		if err := rows.Scan(&k.Run, &k.File, &k.Attempt, &k.Download, &k.Unzip, &k.Document, &result); err != nil {
-			return nil, fmt.Errorf("read verdicts: %w", err)
+	var k VerdictKey
+	var result string
+	for err := range pg.Each(ctx, q, "read verdicts", []any{&k.Run, &k.File, &k.Attempt, &k.Download, &k.Unzip, &k.Document, &result}, `SELECT d.run::text, d.file::text, d.attempt, d.download, d.unzip, d.document::text, d.result
+		FROM control.document d WHERE d.run IN (SELECT run FROM control.acquisition WHERE file = ANY($1::uuid[])) AND d.file = ANY($1::uuid[]) AND d.document = ANY($2::uuid[])`, files, documents) {
+		if err != nil {
+			return nil, err
 		}
 		out[k] = result
 	}
-	return out, rows.Err()
+	return out, nil
 }
 
 // AddAcquisition stores an acquisition with its first attempt and gives it its id.
@@ -174,22 +155,15 @@ func (d *DeadLetter) row(decided ...any) (row pg.Rows) {
 func StoreRetry(ctx context.Context, tx pgx.Tx, d DeadLetter) error {
 	row := d.row("acquisition", d.Acquisition, "deaths", d.Deaths, "forced", d.Forced,
 		"replayed_at", d.Retry.At, "replayed_by", pg.Text(d.Retry.By), "replay_reason", pg.Text(d.Retry.Reason))
-	_, err := tx.Exec(ctx, row.Insert("control.dead_letter")+` ON CONFLICT (id) DO UPDATE SET acquisition=excluded.acquisition, deaths=excluded.deaths, forced=excluded.forced,
+	return pg.Exec(ctx, tx, "note the retry of "+d.Place, row.Insert("control.dead_letter")+` ON CONFLICT (id) DO UPDATE SET acquisition=excluded.acquisition, deaths=excluded.deaths, forced=excluded.forced,
 			replayed_at=excluded.replayed_at, replayed_by=excluded.replayed_by, replay_reason=excluded.replay_reason, dropped_at=NULL`, row.Values[0]...)
-	if err != nil {
-		return fmt.Errorf("note the retry of %s: %w", d.Place, err)
-	}
-	return nil
 }
 
 // StoreDrop notes that a letter was dropped; false if it was
 // before. The letter itself stays where it is.
 func StoreDrop(ctx context.Context, tx pgx.Tx, d DeadLetter) (bool, error) {
 	row := d.row("dropped_at", d.Drop.At, "dropped_by", pg.Text(d.Drop.By), "drop_reason", pg.Text(d.Drop.Reason))
-	tag, err := tx.Exec(ctx, row.Insert("control.dead_letter AS l")+` ON CONFLICT (id) DO UPDATE
+	n, err := pg.Changed(ctx, tx, "note the drop of "+d.Place, row.Insert("control.dead_letter AS l")+` ON CONFLICT (id) DO UPDATE
 		SET dropped_at=excluded.dropped_at, dropped_by=excluded.dropped_by, drop_reason=excluded.drop_reason WHERE l.dropped_at IS NULL`, row.Values[0]...)
-	if err != nil {
-		return false, fmt.Errorf("note the drop of %s: %w", d.Place, err)
-	}
-	return tag.RowsAffected() == 1, nil
+	return n == 1, err
 }

@@ -2,10 +2,11 @@ package control
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+
+	"tributary/internal/pg"
 )
 
 // RejectLook classes an announced look as rejected, whose announcement can't be
@@ -14,9 +15,5 @@ func RejectLook(ctx context.Context, tx pgx.Tx, source, file string, look int32)
 	if len(file) != 36 || uuid.Validate(file) != nil {
 		return nil //nolint:nilerr // it is no such look, and a statement would refuse it
 	}
-	_, err := tx.Exec(ctx, "UPDATE control.look SET class = 'rejected', event = NULL, headers = NULL WHERE source = $1 AND file = $2 AND look = $3 AND class = 'announced'", source, file, look)
-	if err != nil {
-		return fmt.Errorf("reject a look of %s at %s: %w", file, source, err)
-	}
-	return nil
+	return pg.Exec(ctx, tx, "reject a look of "+file+" at "+source, "UPDATE control.look SET class = 'rejected', event = NULL, headers = NULL WHERE source = $1 AND file = $2 AND look = $3 AND class = 'announced'", source, file, look)
 }

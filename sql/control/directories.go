@@ -59,16 +59,10 @@ func (d *Directories) known(stored []byte, of string) error {
 
 // PutDirectories stores what the next polls of a source go by.
 func PutDirectories(ctx context.Context, tx pgx.Tx, source string, d Directories) error {
-	if _, err := tx.Exec(ctx, "UPDATE control.source SET directories = $2 WHERE id = $1", source, d); err != nil {
-		return fmt.Errorf("source %s: store what minimal polls go by: %w", source, err)
-	}
-	return nil
+	return pg.Exec(ctx, tx, "source "+source+": store what minimal polls go by", "UPDATE control.source SET directories = $2 WHERE id = $1", source, d)
 }
 
 // ForgetDirectories has the next poll of a source be complete.
 func ForgetDirectories(ctx context.Context, q pg.Querier, source string) error {
-	if _, err := q.Exec(ctx, "UPDATE control.source SET directories = '{}' WHERE id = $1", source); err != nil {
-		return fmt.Errorf("source %s: have it polled completely: %w", source, err)
-	}
-	return nil
+	return pg.Exec(ctx, q, "source "+source+": have it polled completely", "UPDATE control.source SET directories = '{}' WHERE id = $1", source)
 }

@@ -61,15 +61,11 @@ func PutDue(ctx context.Context, q pg.Querier, source, rule string, all []Insert
 	for _, f := range all {
 		files, looks = append(files, f.File), append(looks, f.Look)
 	}
-	_, err := q.Exec(ctx, `INSERT INTO control.done_with AS d (source, file, look, rule, state, at) SELECT $1, u.file, u.look, $2, 'due', $5
+	return pg.Exec(ctx, q, "store what is due at "+source, `INSERT INTO control.done_with AS d (source, file, look, rule, state, at) SELECT $1, u.file, u.look, $2, 'due', $5
 			FROM unnest($3::text[]::uuid[], $4::int[]) u(file, look) ORDER BY u.file
 		ON CONFLICT (source, file) DO UPDATE SET look = excluded.look, rule = excluded.rule, state = 'due', tries = 0, told = CASE WHEN d.look = excluded.look THEN d.told ELSE 0 END,
 			not_before = '-infinity', at = excluded.at, exception = '', message = ''
 		WHERE d.state <> 'acting'`, source, rule, files, looks, now)
-	if err != nil {
-		return fmt.Errorf("store what is due at %s: %w", source, err)
-	}
-	return nil
 }
 
 // DoneSources returns the sources at which something is defined to be done, by id.
@@ -150,15 +146,11 @@ func EndDoneVisit(ctx context.Context, pool *pgxpool.Pool, v DoneVisit) error {
 
 // checkVisit fails with pg.ErrLeaseLost where another member has taken the source over.
 func checkVisit(ctx context.Context, tx pgx.Tx, v DoneVisit) error {
-	var one int
-	err := tx.QueryRow(ctx, "SELECT 1 FROM control.done_with_visit WHERE source = $1 AND visit = $2::text::uuid FOR UPDATE", v.Source, v.ID).Scan(&one)
+	_, err := pg.One(ctx, tx, "visit to "+v.Source, pgx.RowTo[int], "SELECT 1 FROM control.done_with_visit WHERE source = $1 AND visit = $2::text::uuid FOR UPDATE", v.Source, v.ID)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return fmt.Errorf("visit to %s: %w", v.Source, pg.ErrLeaseLost)
 	}
-	if err != nil {
-		return fmt.Errorf("visit to %s: %w", v.Source, err)
-	}
-	return nil
+	return err
 }
 
 // DoneWith is what is to be done with a file at a source, or is done.
@@ -183,10 +175,7 @@ func DueAt(ctx context.Context, q pg.Querier, source string, now time.Time, limi
 
 // PostponeDone has nothing be due at a source before some time.
 func PostponeDone(ctx context.Context, q pg.Querier, source string, until time.Time) error {
-	if _, err := q.Exec(ctx, "UPDATE control.done_with SET not_before = greatest(not_before, $2) WHERE source = $1 AND state IN ('due','acting')", source, until); err != nil {
-		return fmt.Errorf("postpone what is due at %s: %w", source, err)
-	}
-	return nil
+	return pg.Exec(ctx, q, "postpone what is due at "+source, "UPDATE control.done_with SET not_before = greatest(not_before, $2) WHERE source = $1 AND state IN ('due','acting')", source, until)
 }
 
 // BeginDone stores that something may be done with a file at any moment from now on,
@@ -204,22 +193,16 @@ func BeginDone(ctx context.Context, pool *pgxpool.Pool, v DoneVisit, d DoneWith,
 		}
 		// The source's row is only read: an order that is given just now counts from the
 		// next file on.
-		tag, err := tx.Exec(ctx, `UPDATE control.hosting h SET state = CASE WHEN $5 THEN 'done_with' ELSE h.state END, shown_until = CASE WHEN $5 THEN $6 ELSE h.shown_until END, misses = 0
+		n, err := pg.Changed(ctx, tx, "begin with "+d.Action+"/"+d.Name, `UPDATE control.hosting h SET state = CASE WHEN $5 THEN 'done_with' ELSE h.state END, shown_until = CASE WHEN $5 THEN $6 ELSE h.shown_until END, misses = 0
 			FROM control.source s
 			WHERE h.source = $1 AND h.file = $2::text::uuid AND h.look = $3 AND h.state IN ('present','done_with')
 			  AND s.id = h.source AND s.acts = $4 AND s.state = 'available'
 			  AND NOT EXISTS (SELECT FROM control.acquisition a WHERE a.file = h.file AND a.state <> 'ended')
 			  AND NOT EXISTS (SELECT FROM control.file f WHERE f.id = h.file AND f.held_at IS NOT NULL)`, v.Source, d.File, d.Look, acts, takes, int64(1)<<62)
-		if err != nil {
-			return fmt.Errorf("begin with %s/%s: %w", d.Action, d.Name, err)
+		if ok = n == 1; !ok {
+			return err
 		}
-		if ok = tag.RowsAffected() == 1; !ok {
-			return nil
-		}
-		if _, err := tx.Exec(ctx, "UPDATE control.done_with SET state = 'acting', tries = tries + 1, at = $4 WHERE source = $1 AND file = $2::text::uuid AND look = $3", v.Source, d.File, d.Look, now); err != nil {
-			return fmt.Errorf("begin with %s/%s: %w", d.Action, d.Name, err)
-		}
-		return nil
+		return pg.Exec(ctx, tx, "begin with "+d.Action+"/"+d.Name, "UPDATE control.done_with SET state = 'acting', tries = tries + 1, at = $4 WHERE source = $1 AND file = $2::text::uuid AND look = $3", v.Source, d.File, d.Look, now)
 	})
 	return ok, err
 }
@@ -241,35 +224,26 @@ func EndDone(ctx context.Context, tx pgx.Tx, v DoneVisit, d DoneWith, o DoneOutc
 	if _, err := LockFiles(ctx, tx, []string{d.File}); err != nil {
 		return err
 	}
-	tag, err := tx.Exec(ctx, `UPDATE control.done_with SET state = $4, exception = $5, message = $6, not_before = $7, at = $8, told = told + 1
+	n, err := pg.Changed(ctx, tx, "store what became of "+d.Action+"/"+d.Name, `UPDATE control.done_with SET state = $4, exception = $5, message = $6, not_before = $7, at = $8, told = told + 1
 		WHERE source = $1 AND file = $2::text::uuid AND look = $3`, v.Source, d.File, d.Look, o.State, o.Exception, pg.Text(o.Message), o.NotBefore, now)
-	if err != nil {
-		return fmt.Errorf("store what became of %s/%s: %w", d.Action, d.Name, err)
+	if err != nil || n == 0 || o.State == DoneActing {
+		return err
 	}
-	if tag.RowsAffected() == 0 || o.State == DoneActing {
-		return nil
-	}
-	if _, err := tx.Exec(ctx, `UPDATE control.hosting SET state = CASE WHEN $4 THEN 'done_with' ELSE 'present' END,
+	return pg.Exec(ctx, tx, "store what became of "+d.Action+"/"+d.Name, `UPDATE control.hosting SET state = CASE WHEN $4 THEN 'done_with' ELSE 'present' END,
 			shown_until = CASE WHEN $4 THEN (SELECT value FROM control.counter WHERE name = 'session') ELSE 0 END
-		WHERE source = $1 AND file = $2::text::uuid AND look = $3 AND state = 'done_with'`, v.Source, d.File, d.Look, o.Taken); err != nil {
-		return fmt.Errorf("store what became of %s/%s: %w", d.Action, d.Name, err)
-	}
-	return nil
+		WHERE source = $1 AND file = $2::text::uuid AND look = $3 AND state = 'done_with'`, v.Source, d.File, d.Look, o.Taken)
 }
 
 // PutActs stores what is to be done at a source from now on, and who says so; empty:
 // nothing, it is only shown what would be. What was shown is looked at again.
 func PutActs(ctx context.Context, tx pgx.Tx, source, acts, said string, revision int64) error {
-	if _, err := tx.Exec(ctx, "UPDATE control.source SET acts = $2, acts_said = $3, revision = $4 WHERE id = $1", source, acts, pg.Text(said), revision); err != nil {
-		return fmt.Errorf("source %s: store what is done there: %w", source, err)
+	if err := pg.Exec(ctx, tx, "source "+source+": store what is done there", "UPDATE control.source SET acts = $2, acts_said = $3, revision = $4 WHERE id = $1", source, acts, pg.Text(said), revision); err != nil {
+		return err
 	}
 	if acts == "" {
 		return nil
 	}
-	if _, err := tx.Exec(ctx, "UPDATE control.done_with SET state = 'due', not_before = '-infinity' WHERE source = $1 AND state = 'shown'", source); err != nil {
-		return fmt.Errorf("source %s: store what is done there: %w", source, err)
-	}
-	return nil
+	return pg.Exec(ctx, tx, "source "+source+": store what is done there", "UPDATE control.done_with SET state = 'due', not_before = '-infinity' WHERE source = $1 AND state = 'shown'", source)
 }
 
 // DoneCount is how many files of a source stand so.

@@ -2,8 +2,9 @@ package control
 
 import (
 	"context"
-	"fmt"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"tributary/internal/pg"
 )
@@ -16,12 +17,8 @@ import (
 
 // pollWaits tells whether a poll may be taken: one is due, or its holder has gone silent.
 func pollWaits(ctx context.Context, q pg.Querier, now time.Time) (waits bool, err error) {
-	err = q.QueryRow(ctx, `SELECT (SELECT true FROM control.poll
-		WHERE state IN ('due','running') AND (state = 'due' AND not_before <= $1 OR state = 'running' AND lease_until < clock_timestamp()) ORDER BY server LIMIT 1) IS NOT NULL`, now).Scan(&waits)
-	if err != nil {
-		return false, fmt.Errorf("find polls: %w", err)
-	}
-	return waits, nil
+	return pg.One(ctx, q, "find polls", pgx.RowTo[bool], `SELECT (SELECT true FROM control.poll
+		WHERE state IN ('due','running') AND (state = 'due' AND not_before <= $1 OR state = 'running' AND lease_until < clock_timestamp()) ORDER BY server LIMIT 1) IS NOT NULL`, now)
 }
 
 // ToSchedule is what there is for schedule to do.
@@ -34,14 +31,10 @@ type ToSchedule struct {
 
 // FindToSchedule tells what there is for schedule to do.
 func FindToSchedule(ctx context.Context, q pg.Querier, now time.Time) (t ToSchedule, err error) {
-	err = q.QueryRow(ctx, `SELECT EXISTS (SELECT FROM control.source s WHERE `+leftMaintenance+` OR `+maintenanceOver+`),
+	err = pg.Row(ctx, q, "find what is to be scheduled", []any{&t.Maintained, &t.Windows, &t.Overruns, &t.Sources}, `SELECT EXISTS (SELECT FROM control.source s WHERE `+leftMaintenance+` OR `+maintenanceOver+`),
 		EXISTS (SELECT FROM control.source s WHERE `+windowPassed+`), EXISTS (SELECT FROM control.source s WHERE `+polledSQL()+`),
-		EXISTS (SELECT FROM control.source s JOIN control.centre c ON c.short_name = s.centre AND c.active WHERE `+dueSQL("false")+`)`, now).
-		Scan(&t.Maintained, &t.Windows, &t.Overruns, &t.Sources)
-	if err != nil {
-		return t, fmt.Errorf("find what is to be scheduled: %w", err)
-	}
-	return t, nil
+		EXISTS (SELECT FROM control.source s JOIN control.centre c ON c.short_name = s.centre AND c.active WHERE `+dueSQL("false")+`)`, now)
+	return t, err
 }
 
 // ToPlan is what there is for plan to decide about.
@@ -54,15 +47,11 @@ type ToPlan struct {
 
 // FindToPlan tells what there is for plan to decide about.
 func FindToPlan(ctx context.Context, q pg.Querier, now time.Time) (t ToPlan, err error) {
-	err = q.QueryRow(ctx, `SELECT (SELECT true FROM control.look WHERE class = 'waiting' ORDER BY session, domain LIMIT 1) IS NOT NULL,
+	err = pg.Row(ctx, q, "find what is to be planned", []any{&t.Waiting, &t.Retries, &t.Damaged, &t.Wanted}, `SELECT (SELECT true FROM control.look WHERE class = 'waiting' ORDER BY session, domain LIMIT 1) IS NOT NULL,
 		(SELECT true FROM control.acquisition WHERE retry_at <= $1 ORDER BY retry_at LIMIT 1) IS NOT NULL,
 		(SELECT true FROM control.blob_damage WHERE `+damageDue+` ORDER BY not_before LIMIT 1) IS NOT NULL,
-		(SELECT true FROM control.acquisition WHERE state = 'wanted' ORDER BY source, not_before, id LIMIT 1) IS NOT NULL`, now).
-		Scan(&t.Waiting, &t.Retries, &t.Damaged, &t.Wanted)
-	if err != nil {
-		return t, fmt.Errorf("find what is to be planned: %w", err)
-	}
-	return t, nil
+		(SELECT true FROM control.acquisition WHERE state = 'wanted' ORDER BY source, not_before, id LIMIT 1) IS NOT NULL`, now)
+	return t, err
 }
 
 // ToRelease is what there is for sequence to release, or to end.
@@ -75,13 +64,9 @@ type ToRelease struct {
 
 // FindToRelease tells what there is for sequence to release, or to end.
 func FindToRelease(ctx context.Context, q pg.Querier) (t ToRelease, err error) {
-	err = q.QueryRow(ctx, `SELECT (SELECT true FROM control.batch WHERE released_at IS NULL ORDER BY domain LIMIT 1) IS NOT NULL,
+	err = pg.Row(ctx, q, "find what is to be released", []any{&t.Batches, &t.Operations, &t.Sessions, &t.Ended}, `SELECT (SELECT true FROM control.batch WHERE released_at IS NULL ORDER BY domain LIMIT 1) IS NOT NULL,
 		(SELECT true FROM control.operation WHERE position IS NULL ORDER BY number LIMIT 1) IS NOT NULL,
 		(SELECT true FROM control.session WHERE closed_at IS NULL AND end_position IS NULL ORDER BY number LIMIT 1) IS NOT NULL,
-		(SELECT true FROM control.session WHERE closed_at IS NULL AND end_position IS NOT NULL ORDER BY number LIMIT 1) IS NOT NULL`).
-		Scan(&t.Batches, &t.Operations, &t.Sessions, &t.Ended)
-	if err != nil {
-		return t, fmt.Errorf("find what is to be released: %w", err)
-	}
-	return t, nil
+		(SELECT true FROM control.session WHERE closed_at IS NULL AND end_position IS NOT NULL ORDER BY number LIMIT 1) IS NOT NULL`)
+	return t, err
 }

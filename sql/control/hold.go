@@ -33,10 +33,7 @@ func (d Decision) Said(done string) string {
 // StoreHold stores that a file is held, or that it is not any more. The caller has
 // locked its row.
 func StoreHold(ctx context.Context, tx pgx.Tx, file string, h Hold) error {
-	if _, err := tx.Exec(ctx, "UPDATE control.file SET held_at=$2, held_by=$3, held_why=$4 WHERE id=$1::text::uuid", file, h.HeldAt, pg.Text(h.HeldBy), pg.Text(h.HeldWhy)); err != nil {
-		return fmt.Errorf("store by whom a file is held: %w", err)
-	}
-	return nil
+	return pg.Exec(ctx, tx, "store by whom a file is held", "UPDATE control.file SET held_at=$2, held_by=$3, held_why=$4 WHERE id=$1::text::uuid", file, h.HeldAt, pg.Text(h.HeldBy), pg.Text(h.HeldWhy))
 }
 
 // Outstanding are the acquisitions of a file that have no positions yet, in batches

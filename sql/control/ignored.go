@@ -55,10 +55,7 @@ func PutIgnored(ctx context.Context, tx pgx.Tx, source string, total int, first 
 		SELECT $1, n, directory, name, reason, rule FROM unnest($2::text[], $3::text[], $4::text[], $5::text[]) WITH ORDINALITY AS r(directory, name, reason, rule, n)`, source, directories, names, reasons, rules)
 	}
 	b.Queue("UPDATE control.source SET ignored=$2 WHERE id=$1 AND ignored <> $2", source, total)
-	if err := tx.SendBatch(ctx, b).Close(); err != nil {
-		return fmt.Errorf("keep what %s shows and nobody takes up: %w", source, err)
-	}
-	return nil
+	return pg.Send(ctx, tx, "keep what "+source+" shows and nobody takes up", b)
 }
 
 // IgnoredOf returns how many entries a source's last complete listing showed that

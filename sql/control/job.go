@@ -20,23 +20,9 @@ func Credits(ctx context.Context, tx pgx.Tx, now time.Time) (map[string]int, err
 	if err := lockCredit(ctx, tx); err != nil {
 		return nil, err
 	}
-	rows, err := tx.Query(ctx, fmt.Sprintf(`SELECT d.server, `+creditSQL+`
+	return pg.Map[string, int](ctx, tx, "read credits", fmt.Sprintf(`SELECT d.server, `+creditSQL+`
 		- (SELECT count(*) FROM control.poll q JOIN control.source o ON o.id = q.source WHERE o.server = d.server AND q.state = 'due' AND q.not_before <= $1)
 		FROM (SELECT DISTINCT server FROM control.source WHERE state <> 'removed') d`, "d.server"), now)
-	if err != nil {
-		return nil, fmt.Errorf("read credits: %w", err)
-	}
-	defer rows.Close()
-	out := map[string]int{}
-	for rows.Next() {
-		var server string
-		var n int
-		if err := rows.Scan(&server, &n); err != nil {
-			return nil, fmt.Errorf("read credits: %w", err)
-		}
-		out[server] = n
-	}
-	return out, rows.Err()
 }
 
 // WantedFiles locks and returns the files with an acquisition that may be
@@ -75,12 +61,8 @@ func AddJob(ctx context.Context, tx pgx.Tx, id, server, source string, files int
 	if err != nil {
 		return err
 	}
-	_, err = tx.Exec(ctx, `INSERT INTO control.job (id, server, source, address, remaining, requested_at, news_at, event, headers)
+	return pg.Exec(ctx, tx, "store job", `INSERT INTO control.job (id, server, source, address, remaining, requested_at, news_at, event, headers)
 		VALUES ($1,$2,$3,coalesce((SELECT address FROM control.source WHERE id = $3),''),$4,$5,clock_timestamp(),$6,$7)`, id, server, source, files, now, r.Value, headers)
-	if err != nil {
-		return fmt.Errorf("store job: %w", err)
-	}
-	return nil
 }
 
 // JobNews counts outcomes of jobs; a job whose last outcome came gives its
@@ -99,37 +81,26 @@ func JobNews(ctx context.Context, tx pgx.Tx, outcomes map[string]int) error {
 	}
 	text := pg.JSON(rows)
 	// Locked in one order by all, since a job's outcomes are read by several.
-	if _, err := tx.Exec(ctx, `SELECT 1 FROM control.job WHERE id IN (SELECT id FROM jsonb_to_recordset($1) AS r(id uuid)) ORDER BY id FOR UPDATE`, text); err != nil {
-		return fmt.Errorf("lock jobs: %w", err)
+	if err := pg.Exec(ctx, tx, "lock jobs", `SELECT 1 FROM control.job WHERE id IN (SELECT id FROM jsonb_to_recordset($1) AS r(id uuid)) ORDER BY id FOR UPDATE`, text); err != nil {
+		return err
 	}
-	if _, err := tx.Exec(ctx, `UPDATE control.job j SET remaining = j.remaining - r.n, news_at = clock_timestamp()
+	if err := pg.Exec(ctx, tx, "count outcomes of jobs", `UPDATE control.job j SET remaining = j.remaining - r.n, news_at = clock_timestamp()
 		FROM jsonb_to_recordset($1) AS r(id uuid, n int) WHERE j.id = r.id`, text); err != nil {
-		return fmt.Errorf("count outcomes of jobs: %w", err)
+		return err
 	}
-	if _, err := tx.Exec(ctx, `DELETE FROM control.job j USING jsonb_to_recordset($1) AS r(id uuid, n int) WHERE j.id = r.id AND j.remaining <= 0`, text); err != nil {
-		return fmt.Errorf("return credit: %w", err)
-	}
-	return nil
+	return pg.Exec(ctx, tx, "return credit", `DELETE FROM control.job j USING jsonb_to_recordset($1) AS r(id uuid, n int) WHERE j.id = r.id AND j.remaining <= 0`, text)
 }
 
 // JobOutstanding tells whether a job still holds its credit; a job that does
 // not has had all its outcomes and must not be worked on again.
 func JobOutstanding(ctx context.Context, q pg.Querier, id string) (bool, error) {
-	var yes bool
-	if err := q.QueryRow(ctx, "SELECT EXISTS (SELECT FROM control.job WHERE id = $1)", id).Scan(&yes); err != nil {
-		return false, fmt.Errorf("ask for job %s: %w", id, err)
-	}
-	return yes, nil
+	return pg.One(ctx, q, "ask for job "+id, pgx.RowTo[bool], "SELECT EXISTS (SELECT FROM control.job WHERE id = $1)", id)
 }
 
 // SourceRests tells why nothing is fetched from a source now: it is in maintenance,
 // suspended or removed. Empty: it may be.
 func SourceRests(ctx context.Context, q pg.Querier, source string) (why string, err error) {
-	err = q.QueryRow(ctx, "SELECT coalesce((SELECT state FROM control.source WHERE id = $1 AND state IN ('maintenance','suspended','removed')), '')", source).Scan(&why)
-	if err != nil {
-		return "", fmt.Errorf("ask how the source %s stands: %w", source, err)
-	}
-	return why, nil
+	return pg.One(ctx, q, "ask how the source "+source+" stands", pgx.RowTo[string], "SELECT coalesce((SELECT state FROM control.source WHERE id = $1 AND state IN ('maintenance','suspended','removed')), '')", source)
 }
 
 // One state at a time and in the index's order: so Postgres reads the index
@@ -185,41 +156,29 @@ const held = `EXISTS (SELECT FROM control.attempt t JOIN control.job j ON j.id =
 // WantAgain lets such requests of files, which the caller has locked, be wanted
 // again, and returns how many there were.
 func WantAgain(ctx context.Context, tx pgx.Tx, files []string, since, now time.Time) (int64, error) {
-	tag, err := tx.Exec(ctx, `UPDATE control.acquisition a SET state = 'wanted', not_before = $3, news_at = clock_timestamp()
+	return pg.Changed(ctx, tx, "want again what nobody answers", `UPDATE control.acquisition a SET state = 'wanted', not_before = $3, news_at = clock_timestamp()
 		WHERE a.file = ANY($1::uuid[]) AND a.state = 'requested' AND a.news_at < $2 AND NOT `+held, files, since, now)
-	if err != nil {
-		return 0, fmt.Errorf("want again what nobody answers: %w", err)
-	}
-	return tag.RowsAffected(), nil
 }
 
 // RetryUnavailable lets files be tried again at once that failed since no source of
 // them was available, and that the given source shows. What somebody is deciding
 // about is left to its own time.
 func RetryUnavailable(ctx context.Context, tx pgx.Tx, source string, now time.Time) error {
-	_, err := tx.Exec(ctx, `UPDATE control.acquisition a SET retry_at = $2 FROM (SELECT w.id FROM control.acquisition w
+	return pg.Exec(ctx, tx, "source "+source+": try its files again", `UPDATE control.acquisition a SET retry_at = $2 FROM (SELECT w.id FROM control.acquisition w
 		WHERE w.retry_at > $2 AND w.exception = 'source_unavailable'
 			AND EXISTS (SELECT FROM control.hosting h WHERE h.source = $1 AND h.file = w.file AND h.state = 'present' OFFSET 0)
 		FOR UPDATE OF w SKIP LOCKED) s WHERE a.id = s.id`, source, now)
-	if err != nil {
-		return fmt.Errorf("source %s: try its files again: %w", source, err)
-	}
-	return nil
 }
 
 // RetryMissed lets files be tried again at once that failed since no source of them was
 // available, though one that shows them is: it became so while that was decided, so that
 // RetryUnavailable came too early. At most limit files.
 func RetryMissed(ctx context.Context, q pg.Querier, now time.Time, limit int) error {
-	_, err := q.Exec(ctx, `UPDATE control.acquisition a SET retry_at = $1 FROM (SELECT w.id FROM control.acquisition w
+	return pg.Exec(ctx, q, "look for files whose source is available again", `UPDATE control.acquisition a SET retry_at = $1 FROM (SELECT w.id FROM control.acquisition w
 		WHERE w.retry_at > $1 AND w.exception = 'source_unavailable'
 			AND EXISTS (SELECT FROM control.hosting h JOIN control.source s ON s.id = h.source
 				WHERE h.file = w.file AND h.state = 'present' AND h.settled AND s.state = 'available' AND `+open("s", "$1")+` OFFSET 0)
 		ORDER BY w.retry_at LIMIT $2 FOR UPDATE OF w SKIP LOCKED) s WHERE a.id = s.id`, now, limit)
-	if err != nil {
-		return fmt.Errorf("look for files whose source is available again: %w", err)
-	}
-	return nil
 }
 
 // RetryFiles returns files whose last acquisition failed and is due to be

@@ -3,13 +3,14 @@ package control
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"tributary/internal/backoff"
 	"tributary/internal/pg"
 )
 
@@ -96,12 +97,8 @@ func (s *jobSession) renew(ctx context.Context, taken bool, lose context.CancelC
 		if !taken {
 			pause = min(pause, againEvery)
 		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
+		if backoff.Sleep(ctx, pause) != nil {
 			return
-		case <-timer.C:
 		}
 		var err error
 		if taken, err = s.acquire(ctx); errors.Is(err, ErrSessionElsewhere) {
@@ -114,10 +111,7 @@ func (s *jobSession) renew(ctx context.Context, taken bool, lose context.CancelC
 // SessionDeaths tells how often a job's session ran out before it was ended,
 // because its member died or was cut off, and another one followed.
 func SessionDeaths(ctx context.Context, q pg.Querier, job string) (n int, err error) {
-	if err = q.QueryRow(ctx, "SELECT coalesce((SELECT deaths FROM control.job_session WHERE job = $1), 0)", job).Scan(&n); err != nil {
-		return 0, fmt.Errorf("ask for deaths of job %s: %w", job, err)
-	}
-	return n, nil
+	return pg.One(ctx, q, "ask for deaths of job "+job, pgx.RowTo[int], "SELECT coalesce((SELECT deaths FROM control.job_session WHERE job = $1), 0)", job)
 }
 
 // giveUp gives the session up, and with it what dead members left of jobs that

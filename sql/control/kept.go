@@ -39,28 +39,20 @@ func LastListing(ctx context.Context, q pg.Querier, source string) (last *KeptLi
 // differs was deleted meanwhile, since it was old, and nothing is noted.
 func PutListing(ctx context.Context, tx pgx.Tx, k KeptListing, now time.Time) (kept bool, err error) {
 	if k.Base != "" {
-		tag, err := tx.Exec(ctx, "SELECT FROM control.listing WHERE sha256 = $1 FOR KEY SHARE", k.Base)
-		if err != nil || tag.RowsAffected() == 0 {
-			return false, wrapListing(k.Source, err)
+		if n, err := pg.Changed(ctx, tx, "note what "+k.Source+" showed", "SELECT FROM control.listing WHERE sha256 = $1 FOR KEY SHARE", k.Base); err != nil || n == 0 {
+			return false, err
 		}
 	}
-	_, err = tx.Exec(ctx, `INSERT INTO control.listing (sha256, source, base, digest, entries, bytes, listed_at) VALUES ($1, $2, nullif($3, ''), $4, $5, $6, $7)
+	err = pg.Exec(ctx, tx, "note what "+k.Source+" showed", `INSERT INTO control.listing (sha256, source, base, digest, entries, bytes, listed_at) VALUES ($1, $2, nullif($3, ''), $4, $5, $6, $7)
 		ON CONFLICT (sha256) DO UPDATE SET listed_at = greatest(control.listing.listed_at, excluded.listed_at)`, k.SHA256, k.Source, k.Base, k.Digest, k.Entries, k.Bytes, now)
-	return err == nil, wrapListing(k.Source, err)
+	return err == nil, err
 }
 
 // TouchListing notes that a listing that is kept was shown again. False says that it
 // was deleted meanwhile, since it was old.
 func TouchListing(ctx context.Context, tx pgx.Tx, k KeptListing, now time.Time) (kept bool, err error) {
-	tag, err := tx.Exec(ctx, "UPDATE control.listing SET listed_at = greatest(listed_at, $2) WHERE sha256 = $1", k.SHA256, now)
-	return tag.RowsAffected() == 1, wrapListing(k.Source, err)
-}
-
-func wrapListing(source string, err error) error {
-	if err != nil {
-		return fmt.Errorf("note what %s showed: %w", source, err)
-	}
-	return nil
+	n, err := pg.Changed(ctx, tx, "note what "+k.Source+" showed", "UPDATE control.listing SET listed_at = greatest(listed_at, $2) WHERE sha256 = $1", k.SHA256, now)
+	return n == 1, err
 }
 
 // DropListings forgets listings that nothing else needs, those shown last before a
@@ -80,12 +72,8 @@ func DropListings(ctx context.Context, tx pgx.Tx, before time.Time, source strin
 // deleted before the transaction ends; none if no listing has that blob.
 func ForgetListing(ctx context.Context, tx pgx.Tx, sha256 string) ([]string, error) {
 	// Locked first, so that no difference from it comes meanwhile.
-	tag, err := tx.Exec(ctx, "SELECT FROM control.listing WHERE sha256 = $1 FOR UPDATE", sha256)
-	if err != nil {
-		return nil, fmt.Errorf("lock a damaged listing: %w", err)
-	}
-	if tag.RowsAffected() == 0 {
-		return nil, nil
+	if n, err := pg.Changed(ctx, tx, "lock a damaged listing", "SELECT FROM control.listing WHERE sha256 = $1 FOR UPDATE", sha256); err != nil || n == 0 {
+		return nil, err
 	}
 	return pg.List(ctx, tx, "forget a damaged listing", pgx.RowTo[string], "DELETE FROM control.listing WHERE sha256 = $1 OR base = $1 RETURNING sha256", sha256)
 }

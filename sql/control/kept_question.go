@@ -76,11 +76,7 @@ func KeptQuestions(ctx context.Context, q pg.Querier, person string) ([]KeptQues
 
 // ReadKeptQuestion returns one of a person's; nil if they have none of that number.
 func ReadKeptQuestion(ctx context.Context, q pg.Querier, person string, number int64) (*KeptQuestion, error) {
-	k, err := one[KeptQuestion](ctx, q, "SELECT number, name, kind, about, asks, kept_at FROM control.kept_question WHERE person = $1 AND number = $2", pg.Text(person), number)
-	if err != nil {
-		return nil, fmt.Errorf("read a kept question: %w", err)
-	}
-	return k, nil
+	return pg.Maybe(ctx, q, "read a kept question", pgx.RowToStructByName[KeptQuestion], "SELECT number, name, kind, about, asks, kept_at FROM control.kept_question WHERE person = $1 AND number = $2", pg.Text(person), number)
 }
 
 // RenameQuestion gives one of a person's another name; false: they have none of that
@@ -92,22 +88,15 @@ func RenameQuestion(ctx context.Context, q pg.Querier, person string, number int
 
 // DeleteQuestion forgets one of a person's; false: they have none of that number.
 func DeleteQuestion(ctx context.Context, q pg.Querier, person string, number int64) (bool, error) {
-	tag, err := q.Exec(ctx, "DELETE FROM control.kept_question WHERE person = $1 AND number = $2", pg.Text(person), number)
-	if err != nil {
-		return false, fmt.Errorf("delete a kept question: %w", err)
-	}
-	return tag.RowsAffected() == 1, nil
+	n, err := pg.Changed(ctx, q, "delete a kept question", "DELETE FROM control.kept_question WHERE person = $1 AND number = $2", pg.Text(person), number)
+	return n == 1, err
 }
 
 // forgetPerson forgets what is kept for a person, so that whoever has the name later
 // does not get it.
 func forgetPerson(ctx context.Context, q pg.Querier, person string) error {
-	_, err := q.Exec(ctx, "DELETE FROM control.visit WHERE person = $1", person)
-	if err == nil {
-		_, err = q.Exec(ctx, "DELETE FROM control.kept_question WHERE person = $1", person)
+	if err := pg.Exec(ctx, q, "forget what is kept for "+person, "DELETE FROM control.visit WHERE person = $1", person); err != nil {
+		return err
 	}
-	if err != nil {
-		return fmt.Errorf("forget what is kept for %s: %w", person, err)
-	}
-	return nil
+	return pg.Exec(ctx, q, "forget what is kept for "+person, "DELETE FROM control.kept_question WHERE person = $1", person)
 }

@@ -184,7 +184,7 @@ func granted(hosts, centre, action string) string {
 // the order of their ids. Of those that show a new look, with chosen, only the ones
 // whose turn it is. session is the number of the poll's, hosts is as in Source.
 func Compare(ctx context.Context, q pg.Querier, source string, session int64, hosts []string, after string, limit int, chosen bool) ([]Listed, error) {
-	rows, err := q.Query(ctx, `SELECT l.file::text, l.action, l.name, l.size, l.mtime AS mod_time, l.exception AS invalid, l.message, l.precision, l.attributes,
+	return pg.List(ctx, q, "compare listing of "+source, pgx.RowToStructByName[Listed], `SELECT l.file::text, l.action, l.name, l.size, l.mtime AS mod_time, l.exception AS invalid, l.message, l.precision, l.attributes,
 			f.id IS NOT NULL AS known, f.id IS NOT NULL AND f.centre IS NULL AS unread, coalesce(f.exception, '') AS exception,
 			h.file IS NOT NULL AS hosted, coalesce(h.look, 0) AS look, coalesce(h.size, 0) AS hosted_size, h.mtime AS hosted_mod_time, h.listed_at,
 			coalesce(h.settled, false) AS settled, coalesce(h.state, '') AS state
@@ -193,8 +193,4 @@ func Compare(ctx context.Context, q pg.Querier, source string, session int64, ho
 		LEFT JOIN LATERAL (SELECT id, exception, centre FROM control.file WHERE id = l.file OFFSET 0) f ON true
 		WHERE l.file > $2::uuid AND NOT `+takenSince("$6")+` AND CASE WHEN `+newLook+` THEN l.turn OR NOT $4 ELSE NOT h.settled OR f.exception <> '' OR NOT `+granted("$5::text[]", "f.centre", "l.action")+` END
 		ORDER BY l.file LIMIT $3`, source, after, limit, chosen, hosts, session)
-	if err != nil {
-		return nil, fmt.Errorf("compare listing of %s: %w", source, err)
-	}
-	return pgx.CollectRows(rows, pgx.RowToStructByName[Listed])
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"tributary/internal/pg"
 )
 
@@ -30,40 +32,20 @@ type Measures struct {
 // hold only that.
 func Measure(ctx context.Context, q pg.Querier, now time.Time) (Measures, error) {
 	m := Measures{Outstanding: map[string]int64{}}
-	rows, err := q.Query(ctx, fmt.Sprintf(`SELECT d.server, d.allowed, `+creditSQL+`
-		FROM (SELECT server, min(max_sessions) AS allowed FROM control.source WHERE state <> 'removed' GROUP BY server) d ORDER BY d.server`, "d.server"))
-	if err != nil {
-		return m, fmt.Errorf("measure credits: %w", err)
+	var err error
+	if m.Credits, err = pg.List(ctx, q, "measure credits", pgx.RowToStructByName[Credit], fmt.Sprintf(`SELECT d.server, d.allowed AS "limit", `+creditSQL+` AS free
+		FROM (SELECT server, min(max_sessions) AS allowed FROM control.source WHERE state <> 'removed' GROUP BY server) d ORDER BY d.server`, "d.server")); err != nil {
+		return m, err
 	}
-	defer rows.Close()
-	for rows.Next() {
-		var c Credit
-		if err := rows.Scan(&c.Server, &c.Limit, &c.Free); err != nil {
-			return m, fmt.Errorf("measure credits: %w", err)
-		}
-		m.Credits = append(m.Credits, c)
-	}
-	if err := rows.Err(); err != nil {
-		return m, fmt.Errorf("measure credits: %w", err)
-	}
-	var polls, looks, wanted, jobs, requested, received, extracted, batches, sessions int64
-	err = q.QueryRow(ctx, `SELECT
-		(SELECT count(*) FROM control.poll WHERE state IN ('due','running')),
-		(SELECT count(*) FROM control.look WHERE class IN ('announced','waiting')),
-		(SELECT count(*) FROM control.acquisition WHERE state = 'wanted'),
-		(SELECT count(*) FROM control.job), a.requested, a.received, a.extracted,
-		(SELECT count(*) FROM control.batch WHERE released_at IS NULL),
-		(SELECT count(*) FROM control.session WHERE closed_at IS NULL)
-		FROM (SELECT count(*) FILTER (WHERE state = 'requested') AS requested, count(*) FILTER (WHERE state = 'received') AS received,
-			count(*) FILTER (WHERE state = 'extracted') AS extracted
-			FROM control.acquisition WHERE state IN ('requested','received','extracted')) a`).
-		Scan(&polls, &looks, &wanted, &jobs, &requested, &received, &extracted, &batches, &sessions)
-	if err != nil {
-		return m, fmt.Errorf("measure what is outstanding: %w", err)
-	}
-	for what, n := range map[string]int64{"polls": polls, "looks": looks, "wanted": wanted, "jobs": jobs, "requested": requested,
-		"received": received, "extracted": extracted, "batches": batches, "sessions": sessions} {
-		m.Outstanding[what] = n
+	if m.Outstanding, err = pg.Map[string, int64](ctx, q, "measure what is outstanding", `SELECT 'polls', count(*) FROM control.poll WHERE state IN ('due','running')
+		UNION ALL SELECT 'looks', count(*) FROM control.look WHERE class IN ('announced','waiting')
+		UNION ALL SELECT 'wanted', count(*) FROM control.acquisition WHERE state = 'wanted'
+		UNION ALL SELECT 'jobs', count(*) FROM control.job
+		UNION ALL SELECT w.state, count(a.id) FROM unnest(ARRAY['requested','received','extracted']) w(state)
+			LEFT JOIN control.acquisition a ON a.state = w.state AND a.state IN ('requested','received','extracted') GROUP BY w.state
+		UNION ALL SELECT 'batches', count(*) FROM control.batch WHERE released_at IS NULL
+		UNION ALL SELECT 'sessions', count(*) FROM control.session WHERE closed_at IS NULL`); err != nil {
+		return m, err
 	}
 	all, err := Standings(ctx, q)
 	if err != nil {

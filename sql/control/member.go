@@ -50,31 +50,22 @@ type MemberRequest struct {
 
 // AnnounceMember says that a member runs, and forgets those that are over since a week.
 func AnnounceMember(ctx context.Context, q pg.Querier, m Member) error {
-	if _, err := q.Exec(ctx, "DELETE FROM control.member WHERE seen_at < clock_timestamp() - interval '7 days'"); err != nil {
-		return fmt.Errorf("forget members: %w", err)
+	if err := pg.Exec(ctx, q, "forget members", "DELETE FROM control.member WHERE seen_at < clock_timestamp() - interval '7 days'"); err != nil {
+		return err
 	}
-	if _, err := q.Exec(ctx, "INSERT INTO control.member (id, roles, version) VALUES ($1, $2, $3) ON CONFLICT (id) DO UPDATE SET seen_at = clock_timestamp(), stopped_at = NULL", m.ID, m.Roles, m.Version); err != nil {
-		return fmt.Errorf("announce the member: %w", err)
-	}
-	return nil
+	return pg.Exec(ctx, q, "announce the member", "INSERT INTO control.member (id, roles, version) VALUES ($1, $2, $3) ON CONFLICT (id) DO UPDATE SET seen_at = clock_timestamp(), stopped_at = NULL", m.ID, m.Roles, m.Version)
 }
 
 // BeatMember says that a member still runs. Known is false where control has
 // forgotten it.
 func BeatMember(ctx context.Context, q pg.Querier, id string) (known bool, err error) {
-	tag, err := q.Exec(ctx, "UPDATE control.member SET seen_at = clock_timestamp() WHERE id = $1", id)
-	if err != nil {
-		return false, fmt.Errorf("say that the member runs: %w", err)
-	}
-	return tag.RowsAffected() == 1, nil
+	n, err := pg.Changed(ctx, q, "say that the member runs", "UPDATE control.member SET seen_at = clock_timestamp() WHERE id = $1", id)
+	return n == 1, err
 }
 
 // LeaveMember says that a member has stopped in order.
 func LeaveMember(ctx context.Context, q pg.Querier, id string) error {
-	if _, err := q.Exec(ctx, "UPDATE control.member SET seen_at = clock_timestamp(), stopped_at = clock_timestamp() WHERE id = $1", id); err != nil {
-		return fmt.Errorf("say that the member has stopped: %w", err)
-	}
-	return nil
+	return pg.Exec(ctx, q, "say that the member has stopped", "UPDATE control.member SET seen_at = clock_timestamp(), stopped_at = clock_timestamp() WHERE id = $1", id)
 }
 
 // Members are those that run, and those that were there within a day, in the order of
@@ -87,20 +78,17 @@ func Members(ctx context.Context, q pg.Querier) ([]Member, error) {
 // AskMember stores a request, and forgets those of before yesterday. The error matches
 // ErrMemberBusy where too many wait.
 func AskMember(ctx context.Context, q pg.Querier, r MemberRequest) (number int64, err error) {
-	if _, err := q.Exec(ctx, "DELETE FROM control.member_request WHERE member = $1 AND asked_at < clock_timestamp() - interval '1 day'", r.Member); err != nil {
-		return 0, fmt.Errorf("forget requests: %w", err)
+	if err := pg.Exec(ctx, q, "forget requests", "DELETE FROM control.member_request WHERE member = $1 AND asked_at < clock_timestamp() - interval '1 day'", r.Member); err != nil {
+		return 0, err
 	}
-	err = q.QueryRow(ctx, `INSERT INTO control.member_request (member, verb, key, value, asked_by, reason, expires_at)
+	number, err = pg.One(ctx, q, "ask "+r.Member, pgx.RowTo[int64], `INSERT INTO control.member_request (member, verb, key, value, asked_by, reason, expires_at)
 		SELECT $1, $2, $3, $4, $5, $6, clock_timestamp() + $7::interval
 		WHERE (SELECT count(*) FROM control.member_request WHERE member = $1 AND answered_at IS NULL AND expires_at > clock_timestamp()) < $8 RETURNING number`,
-		r.Member, r.Verb, pg.Text(r.Key), pg.Text(r.Value), pg.Text(r.By), pg.Text(r.Reason), interval(r.WaitsFor), openRequests).Scan(&number)
+		r.Member, r.Verb, pg.Text(r.Key), pg.Text(r.Value), pg.Text(r.By), pg.Text(r.Reason), interval(r.WaitsFor), openRequests)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return 0, fmt.Errorf("ask %s: %w", r.Member, ErrMemberBusy)
 	}
-	if err != nil {
-		return 0, fmt.Errorf("ask %s: %w", r.Member, err)
-	}
-	return number, nil
+	return number, err
 }
 
 // MemberRequests are the requests that wait for a member, the oldest first.
@@ -112,19 +100,12 @@ func MemberRequests(ctx context.Context, q pg.Querier, member string) ([]MemberR
 // AnswerRequest stores the answer to a request, or why it is refused. Wanted is false
 // where nobody waits for it any more: then nothing may come of it.
 func AnswerRequest(ctx context.Context, q pg.Querier, number int64, answer []byte, refused string) (wanted bool, err error) {
-	tag, err := q.Exec(ctx, "UPDATE control.member_request SET answered_at = clock_timestamp(), answer = $2, refused = $3 WHERE number = $1 AND answered_at IS NULL AND expires_at > clock_timestamp()", number, answer, pg.Text(refused))
-	if err != nil {
-		return false, fmt.Errorf("answer a request: %w", err)
-	}
-	return tag.RowsAffected() == 1, nil
+	n, err := pg.Changed(ctx, q, "answer a request", "UPDATE control.member_request SET answered_at = clock_timestamp(), answer = $2, refused = $3 WHERE number = $1 AND answered_at IS NULL AND expires_at > clock_timestamp()", number, answer, pg.Text(refused))
+	return n == 1, err
 }
 
 // ReadRequest returns a request with its answer, if there is one.
 func ReadRequest(ctx context.Context, q pg.Querier, number int64) (r MemberRequest, err error) {
-	err = q.QueryRow(ctx, "SELECT number, member, verb, answer, refused, answered_at IS NOT NULL FROM control.member_request WHERE number = $1", number).
-		Scan(&r.Number, &r.Member, &r.Verb, &r.Answer, &r.Refused, &r.Answered)
-	if err != nil {
-		return r, fmt.Errorf("read an answer: %w", err)
-	}
-	return r, nil
+	err = pg.Row(ctx, q, "read an answer", []any{&r.Number, &r.Member, &r.Verb, &r.Answer, &r.Refused, &r.Answered}, "SELECT number, member, verb, answer, refused, answered_at IS NOT NULL FROM control.member_request WHERE number = $1", number)
+	return r, err
 }

@@ -2,8 +2,6 @@ package control
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -24,12 +22,8 @@ const (
 // before about it is replaced.
 func OrderNotice(ctx context.Context, q pg.Querier, d DeadLetter) error {
 	row := d.row("forced", d.Forced, "replayed_at", d.Retry.At, "replayed_by", pg.Text(d.Retry.By), "replay_reason", pg.Text(d.Retry.Reason))
-	_, err := q.Exec(ctx, row.Insert("control.dead_letter")+` ON CONFLICT (id) DO UPDATE SET forced=excluded.forced,
+	return pg.Exec(ctx, q, "note the retry of "+d.Place, row.Insert("control.dead_letter")+` ON CONFLICT (id) DO UPDATE SET forced=excluded.forced,
 			replayed_at=excluded.replayed_at, replayed_by=excluded.replayed_by, replay_reason=excluded.replay_reason, dropped_at=NULL, told_at=NULL, told_error=''`, row.Values[0]...)
-	if err != nil {
-		return fmt.Errorf("note the retry of %s: %w", d.Place, err)
-	}
-	return nil
 }
 
 // OrderedNotice is a notice that is to be told again.
@@ -47,39 +41,24 @@ func OrderedNotices(ctx context.Context, q pg.Querier, most int) ([]OrderedNotic
 
 // EndNotice notes how telling a notice again has ended; failed is empty if it was told.
 func EndNotice(ctx context.Context, q pg.Querier, id, failed string, now time.Time) error {
-	if _, err := q.Exec(ctx, "UPDATE control.dead_letter SET told_at = $2, told_error = $3 WHERE id = $1 AND told_at IS NULL", id, now, pg.Text(failed)); err != nil {
-		return fmt.Errorf("note how a notice ended: %w", err)
-	}
-	return nil
+	return pg.Exec(ctx, q, "note how a notice ended", "UPDATE control.dead_letter SET told_at = $2, told_error = $3 WHERE id = $1 AND told_at IS NULL", id, now, pg.Text(failed))
 }
 
 // Told is what was told last of a kind about something; empty: nothing yet.
 func Told(ctx context.Context, q pg.Querier, kind, about string) (last string, err error) {
-	err = q.QueryRow(ctx, "SELECT last FROM control.told WHERE kind = $1 AND about = $2", kind, about).Scan(&last)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return "", nil
-	}
-	if err != nil {
-		return "", fmt.Errorf("read what was told of %s: %w", about, err)
-	}
-	return last, nil
+	found, err := pg.Maybe(ctx, q, "read what was told of "+about, pgx.RowTo[string], "SELECT last FROM control.told WHERE kind = $1 AND about = $2", kind, about)
+	return pg.Value(found), err
 }
 
 // Tell notes what is told; false: it was told before.
 func Tell(ctx context.Context, q pg.Querier, kind, about, last string, now time.Time) (bool, error) {
-	tag, err := q.Exec(ctx, `INSERT INTO control.told AS t (kind, about, last, at) VALUES ($1, $2, $3, $4)
+	n, err := pg.Changed(ctx, q, "note what is told of "+about, `INSERT INTO control.told AS t (kind, about, last, at) VALUES ($1, $2, $3, $4)
 		ON CONFLICT (kind, about) DO UPDATE SET last = excluded.last, at = excluded.at WHERE t.last <> excluded.last`, kind, about, last, now)
-	if err != nil {
-		return false, fmt.Errorf("note what is told of %s: %w", about, err)
-	}
-	return tag.RowsAffected() == 1, nil
+	return n == 1, err
 }
 
 // SourceCentre is the centre that runs a source; empty if there is none such.
 func SourceCentre(ctx context.Context, q pg.Querier, source string) (centre string, err error) {
-	err = q.QueryRow(ctx, "SELECT centre FROM control.source WHERE id = $1", source).Scan(&centre)
-	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
-		return "", fmt.Errorf("read the centre of the source %s: %w", source, err)
-	}
-	return centre, nil
+	found, err := pg.Maybe(ctx, q, "read the centre of the source "+source, pgx.RowTo[string], "SELECT centre FROM control.source WHERE id = $1", source)
+	return pg.Value(found), err
 }

@@ -132,11 +132,7 @@ func insertOperation(ctx context.Context, q pg.Querier, o Operation) error {
 	var row pg.Rows
 	row.Add("id", o.ID, "run", o.Run, "what", o.What, "domain", o.Domain, "file", pg.Text(o.File), "action", o.Action, "archive", o.Archive, "name", o.Name,
 		"blob", o.Blob, "requested_by", pg.Text(o.RequestedBy), "reason", pg.Text(o.Reason), "requested_at", o.RequestedAt)
-	_, err := q.Exec(ctx, row.Insert("control.operation"), row.Values[0]...)
-	if err != nil {
-		return fmt.Errorf("store the operation: %w", err)
-	}
-	return nil
+	return pg.Exec(ctx, q, "store the operation", row.Insert("control.operation"), row.Values[0]...)
 }
 
 const operationColumns = `id::text, run::text, what, domain, file, action, archive, name, blob, requested_by, reason, requested_at,
@@ -144,24 +140,12 @@ const operationColumns = `id::text, run::text, what, domain, file, action, archi
 
 // ReadOperation returns an operation.
 func ReadOperation(ctx context.Context, q pg.Querier, id string) (Operation, error) {
-	rows, err := q.Query(ctx, "SELECT "+operationColumns+" FROM control.operation WHERE id = $1", id)
-	if err != nil {
-		return Operation{}, fmt.Errorf("read operation %s: %w", id, err)
-	}
-	o, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Operation])
-	if err != nil {
-		return Operation{}, fmt.Errorf("read operation %s: %w", id, err)
-	}
-	return o, nil
+	return pg.One(ctx, q, "read operation "+id, pgx.RowToStructByName[Operation], "SELECT "+operationColumns+" FROM control.operation WHERE id = $1", id)
 }
 
 // Operations returns the newest operations, the newest first.
 func Operations(ctx context.Context, q pg.Querier, limit int) ([]Operation, error) {
-	rows, err := q.Query(ctx, "SELECT "+operationColumns+" FROM control.operation ORDER BY number DESC LIMIT $1", limit)
-	if err != nil {
-		return nil, fmt.Errorf("read operations: %w", err)
-	}
-	return pgx.CollectRows(rows, pgx.RowToStructByName[Operation])
+	return pg.List(ctx, q, "read operations", pgx.RowToStructByName[Operation], "SELECT "+operationColumns+" FROM control.operation ORDER BY number DESC LIMIT $1", limit)
 }
 
 // NextOperation returns the operation that was asked for first among those
@@ -172,26 +156,12 @@ func NextOperation(ctx context.Context, q pg.Querier, lock bool) (*Operation, er
 	if lock {
 		sql += " FOR UPDATE"
 	}
-	rows, err := q.Query(ctx, sql)
-	if err != nil {
-		return nil, fmt.Errorf("find operations: %w", err)
-	}
-	o, err := pgx.CollectOneRow(rows, pgx.RowToStructByName[Operation])
-	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("find operations: %w", err)
-	}
-	return &o, nil
+	return pg.Maybe(ctx, q, "find operations", pgx.RowToStructByName[Operation], sql)
 }
 
 // ReleaseOperation stores that an operation is out.
 func ReleaseOperation(ctx context.Context, tx pgx.Tx, id string, position, last int64) error {
-	if _, err := tx.Exec(ctx, "UPDATE control.operation SET position = $2, last_position = $3 WHERE id = $1", id, position, last); err != nil {
-		return fmt.Errorf("release operation: %w", err)
-	}
-	return nil
+	return pg.Exec(ctx, tx, "release operation", "UPDATE control.operation SET position = $2, last_position = $3 WHERE id = $1", id, position, last)
 }
 
 // DomainNumber is a domain and the number of a batch of it.

@@ -56,13 +56,10 @@ func OriginsGone(ctx context.Context, tx pgx.Tx, gone []Bytes, now time.Time) er
 	if len(gone) == 0 {
 		return nil
 	}
-	if _, err := tx.Exec(ctx, `UPDATE control.acquisition SET retry_at = $2 WHERE id = ANY(ARRAY(SELECT id FROM control.acquisition WHERE id = ANY(ARRAY(SELECT d.id
+	return pg.Exec(ctx, tx, "look again at files of the same bytes", `UPDATE control.acquisition SET retry_at = $2 WHERE id = ANY(ARRAY(SELECT id FROM control.acquisition WHERE id = ANY(ARRAY(SELECT d.id
 			FROM jsonb_to_recordset($1) AS r(centre text, action text, sha256 text)
 			CROSS JOIN LATERAL (SELECT id, file FROM control.acquisition WHERE sha256 = r.sha256 COLLATE "C" AND sha256 <> '' AND state = 'ended' AND result = 'duplicate' OFFSET 0) d
 			WHERE EXISTS (SELECT FROM control.file f WHERE f.id = d.file AND f.centre = r.centre AND f.action = r.action AND f.acceptances = 0 OFFSET 0)
 			  AND NOT EXISTS (SELECT FROM control.acquisition n WHERE n.file = d.file AND n.id > d.id OFFSET 0)))
-			ORDER BY id FOR UPDATE))`, pg.JSON(gone), now); err != nil {
-		return fmt.Errorf("look again at files of the same bytes: %w", err)
-	}
-	return nil
+			ORDER BY id FOR UPDATE))`, pg.JSON(gone), now)
 }

@@ -44,10 +44,7 @@ type Poll struct {
 // lockCredit makes everything that takes a server's credit wait its turn, so
 // that a count of what is outstanding stays true until the transaction ends.
 func lockCredit(ctx context.Context, tx pgx.Tx) error {
-	if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock(hashtext('tributary.control.credit'))"); err != nil {
-		return fmt.Errorf("lock credit: %w", err)
-	}
-	return nil
+	return pg.Exec(ctx, tx, "lock credit", "SELECT pg_advisory_xact_lock(hashtext('tributary.control.credit'))")
 }
 
 // creditSQL counts, for the server named by %s, the sessions that may still be
@@ -102,28 +99,21 @@ func TakePoll(ctx context.Context, pool *pgxpool.Pool, holder string, full []str
 
 // RenewPoll extends a poll's lease; pg.ErrLeaseLost when it was taken over.
 func RenewPoll(ctx context.Context, q pg.Querier, p Poll, ttl time.Duration) error {
-	tag, err := q.Exec(ctx, "UPDATE control.poll SET lease_until=clock_timestamp()+$3::interval WHERE id=$1 AND epoch=$2 AND state='running'", p.ID, p.Epoch, interval(ttl))
-	if err != nil {
-		return fmt.Errorf("renew poll: %w", err)
-	}
-	if tag.RowsAffected() == 0 {
+	n, err := pg.Changed(ctx, q, "renew poll", "UPDATE control.poll SET lease_until=clock_timestamp()+$3::interval WHERE id=$1 AND epoch=$2 AND state='running'", p.ID, p.Epoch, interval(ttl))
+	if err == nil && n == 0 {
 		return fmt.Errorf("poll of %s: %w", p.Source, pg.ErrLeaseLost)
 	}
-	return nil
+	return err
 }
 
 // CheckPoll locks the poll's row and fails with pg.ErrLeaseLost if another
 // member has taken it over.
 func CheckPoll(ctx context.Context, tx pgx.Tx, p Poll) error {
-	var one int
-	err := tx.QueryRow(ctx, "SELECT 1 FROM control.poll WHERE id=$1 AND epoch=$2 AND state='running' FOR UPDATE", p.ID, p.Epoch).Scan(&one)
+	_, err := pg.One(ctx, tx, "check poll", pgx.RowTo[int], "SELECT 1 FROM control.poll WHERE id=$1 AND epoch=$2 AND state='running' FOR UPDATE", p.ID, p.Epoch)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return fmt.Errorf("poll of %s: %w", p.Source, pg.ErrLeaseLost)
 	}
-	if err != nil {
-		return fmt.Errorf("check poll: %w", err)
-	}
-	return nil
+	return err
 }
 
 // Vanished is a hosting that complete listings no longer show.
@@ -140,12 +130,8 @@ func CountMissing(ctx context.Context, tx pgx.Tx, p Poll) (changed int64, err er
 	// The statistics know nothing of a new source, and of the listing nothing at
 	// all: a join of the two may be planned for one row and done for all of them,
 	// so each row is looked up by itself.
-	tag, err := tx.Exec(ctx, `UPDATE control.hosting h SET misses = CASE WHEN EXISTS (SELECT FROM pg_temp.listed l WHERE l.file = h.file OFFSET 0) THEN 0 ELSE h.misses + 1 END
+	return pg.Changed(ctx, tx, "count missing files", `UPDATE control.hosting h SET misses = CASE WHEN EXISTS (SELECT FROM pg_temp.listed l WHERE l.file = h.file OFFSET 0) THEN 0 ELSE h.misses + 1 END
 		WHERE h.source=$1 AND h.state='present' AND (h.misses > 0 OR NOT EXISTS (SELECT FROM pg_temp.listed l WHERE l.file = h.file OFFSET 0))`, p.Source)
-	if err != nil {
-		return 0, fmt.Errorf("count missing files: %w", err)
-	}
-	return tag.RowsAffected(), nil
 }
 
 // Lack is how many of the files that a source hosted in a directory before a listing
@@ -199,13 +185,10 @@ func classGone(ctx context.Context, tx pgx.Tx, source string, gone []Vanished) e
 	for i, v := range gone {
 		files[i] = v.File
 	}
-	if _, err := tx.Exec(ctx, `UPDATE control.look k SET class='gone' FROM (
+	return pg.Exec(ctx, tx, "class looks that are gone", `UPDATE control.look k SET class='gone' FROM (
 			SELECT u.source, u.file, u.look FROM unnest($2::text[]::uuid[]) g(file) CROSS JOIN LATERAL (SELECT source, file, look FROM control.look
 				WHERE source=$1 AND file=g.file AND class='unsettled' OFFSET 0) u) s
-		WHERE k.source=s.source AND k.file=s.file AND k.look=s.look`, source, files); err != nil {
-		return fmt.Errorf("class looks that are gone: %w", err)
-	}
-	return nil
+		WHERE k.source=s.source AND k.file=s.file AND k.look=s.look`, source, files)
 }
 
 // EndPoll stores how a poll ended and, when it was its session's last, that
@@ -221,10 +204,7 @@ func EndPoll(ctx context.Context, tx pgx.Tx, p Poll, state, exception, message s
 		WHERE id=$1 AND NOT ($2 IN ('complete', 'minimal') AND failures = 0)`, p.Source, state, now)
 	b.Queue(`UPDATE control.session SET polls_ended_at=$2 WHERE id=$1 AND polls_ended_at IS NULL
 		AND NOT EXISTS (SELECT FROM control.poll WHERE session=$1 AND state IN ('due','running'))`, p.Session, now)
-	if err := tx.SendBatch(ctx, b).Close(); err != nil {
-		return fmt.Errorf("end poll: %w", err)
-	}
-	return nil
+	return pg.Send(ctx, tx, "end poll", b)
 }
 
 // SourceCheck is what a poll has found out about a source.
@@ -238,20 +218,13 @@ type SourceCheck struct {
 // PutCheck stores a check by a poll. Where it has passed, the definition that the
 // poll was made with is not checked again.
 func PutCheck(ctx context.Context, tx pgx.Tx, p Poll, c SourceCheck) error {
-	if _, err := tx.Exec(ctx, "UPDATE control.source SET checked = $2, passed = CASE WHEN $3 THEN md5($4) ELSE '' END WHERE id = $1", p.Source, c, c.Passed, p.Definition); err != nil {
-		return fmt.Errorf("source %s: store its check: %w", p.Source, err)
-	}
-	return nil
+	return pg.Exec(ctx, tx, "source "+p.Source+": store its check", "UPDATE control.source SET checked = $2, passed = CASE WHEN $3 THEN md5($4) ELSE '' END WHERE id = $1", p.Source, c, c.Passed, p.Definition)
 }
 
 // PostponePoll gives a poll back, to be tried again later.
 func PostponePoll(ctx context.Context, q pg.Querier, p Poll, notBefore time.Time, exception, message string) error {
-	_, err := q.Exec(ctx, `UPDATE control.poll SET state='due', not_before=$3, exception=$4, message=$5, lease_until=NULL
+	return pg.Exec(ctx, q, "postpone poll", `UPDATE control.poll SET state='due', not_before=$3, exception=$4, message=$5, lease_until=NULL
 		WHERE id=$1 AND epoch=$2 AND state='running'`, p.ID, p.Epoch, notBefore, exception, message)
-	if err != nil {
-		return fmt.Errorf("postpone poll: %w", err)
-	}
-	return nil
 }
 
 // headersJSON is how record headers are kept beside an event's bytes.

@@ -29,19 +29,13 @@ const Heartbeat = 10 * time.Second
 
 // GivenPosition is the last position that was given; 0 before the first.
 func GivenPosition(ctx context.Context, q pg.Querier) (last int64, err error) {
-	if err = q.QueryRow(ctx, "SELECT next - 1 FROM control.position").Scan(&last); err != nil {
-		return 0, fmt.Errorf("read the last position: %w", err)
-	}
-	return last, nil
+	return pg.One(ctx, q, "read the last position", pgx.RowTo[int64], "SELECT next - 1 FROM control.position")
 }
 
 // LockPosition locks the one row of positions and returns the next one.
 func LockPosition(ctx context.Context, tx pgx.Tx) (p Position, err error) {
-	err = tx.QueryRow(ctx, "SELECT next, coalesce(encode(digest, 'hex'), $1) FROM control.position FOR UPDATE", chain.Start).Scan(&p.Next, &p.Previous)
-	if err != nil {
-		return p, fmt.Errorf("lock position: %w", err)
-	}
-	return p, nil
+	err = pg.Row(ctx, tx, "lock position", []any{&p.Next, &p.Previous}, "SELECT next, coalesce(encode(digest, 'hex'), $1) FROM control.position FOR UPDATE", chain.Start)
+	return p, err
 }
 
 // AppendPositions adds events to the outbox, and chains the positions among them:
@@ -80,10 +74,7 @@ func AppendPositions(ctx context.Context, tx pgx.Tx, o outbox.Outbox, at Positio
 
 // SetPosition stores the next position to give, what it names, and when that was given.
 func SetPosition(ctx context.Context, tx pgx.Tx, p Position) error {
-	if _, err := tx.Exec(ctx, "UPDATE control.position SET next = $1, digest = decode(nullif($2, $3), 'hex'), given_at = nullif($4, '0001-01-01Z'::timestamptz)", p.Next, p.Previous, chain.Start, p.GivenAt); err != nil {
-		return fmt.Errorf("store position: %w", err)
-	}
-	return nil
+	return pg.Exec(ctx, tx, "store position", "UPDATE control.position SET next = $1, digest = decode(nullif($2, $3), 'hex'), given_at = nullif($4, '0001-01-01Z'::timestamptz)", p.Next, p.Previous, chain.Start, p.GivenAt)
 }
 
 // LastGiven is PositionDigest, and the positions that are not published yet, as far
@@ -120,8 +111,5 @@ func PositionDigest(ctx context.Context, q pg.Querier) (digest string, err error
 	}
 	// By way of JSON, since the column is not there in an older control; a digest
 	// begins with \x then.
-	if err = q.QueryRow(ctx, "SELECT coalesce(substr(to_jsonb(p) ->> 'digest', 3), CASE next WHEN 1 THEN $1 ELSE '' END) FROM control.position p", chain.Start).Scan(&digest); err != nil {
-		return "", fmt.Errorf("read the digest of the last position: %w", err)
-	}
-	return digest, nil
+	return pg.One(ctx, q, "read the digest of the last position", pgx.RowTo[string], "SELECT coalesce(substr(to_jsonb(p) ->> 'digest', 3), CASE next WHEN 1 THEN $1 ELSE '' END) FROM control.position p", chain.Start)
 }

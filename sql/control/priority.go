@@ -2,7 +2,6 @@ package control
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/jackc/pgx/v5"
 
@@ -95,11 +94,7 @@ func StoreTurns(ctx context.Context, tx pgx.Tx, given []*Turn) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	_, err := tx.Exec(ctx, `INSERT INTO control.turn (source, server, turn, jobs) SELECT r.source, r.server, r.turn, r.jobs
+	return pg.Exec(ctx, tx, "store turns of sources", `INSERT INTO control.turn (source, server, turn, jobs) SELECT r.source, r.server, r.turn, r.jobs
 			FROM jsonb_to_recordset($1) AS r(source text, server text, turn bigint, jobs bigint)
 		ON CONFLICT (source) DO UPDATE SET server = excluded.server, turn = excluded.turn, jobs = excluded.jobs`, pg.JSON(rows))
-	if err != nil {
-		return fmt.Errorf("store turns of sources: %w", err)
-	}
-	return nil
 }

@@ -2,9 +2,10 @@ package control
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/jackc/pgx/v5"
+
+	"tributary/internal/pg"
 )
 
 // Quality is what people decided last about a document's bytes.
@@ -18,19 +19,14 @@ type Quality struct {
 // about them before the transaction ends.
 func LockQuality(ctx context.Context, tx pgx.Tx, id string) (Quality, error) {
 	q := Quality{ID: id}
-	if _, err := tx.Exec(ctx, "INSERT INTO control.quality (id, decision, revision) VALUES ($1::text::uuid, '', 0) ON CONFLICT DO NOTHING", id); err != nil {
-		return q, fmt.Errorf("lock what was decided about a document: %w", err)
+	if err := pg.Exec(ctx, tx, "lock what was decided about a document", "INSERT INTO control.quality (id, decision, revision) VALUES ($1::text::uuid, '', 0) ON CONFLICT DO NOTHING", id); err != nil {
+		return q, err
 	}
-	if err := tx.QueryRow(ctx, "SELECT decision, revision FROM control.quality WHERE id = $1::text::uuid FOR UPDATE", id).Scan(&q.Decision, &q.Revision); err != nil {
-		return q, fmt.Errorf("read what was decided about a document: %w", err)
-	}
-	return q, nil
+	err := pg.Row(ctx, tx, "read what was decided about a document", []any{&q.Decision, &q.Revision}, "SELECT decision, revision FROM control.quality WHERE id = $1::text::uuid FOR UPDATE", id)
+	return q, err
 }
 
 // StoreQuality stores what is decided. The caller has locked it.
 func StoreQuality(ctx context.Context, tx pgx.Tx, q Quality) error {
-	if _, err := tx.Exec(ctx, "UPDATE control.quality SET decision = $2, revision = $3 WHERE id = $1::text::uuid", q.ID, q.Decision, q.Revision); err != nil {
-		return fmt.Errorf("store what is decided about a document: %w", err)
-	}
-	return nil
+	return pg.Exec(ctx, tx, "store what is decided about a document", "UPDATE control.quality SET decision = $2, revision = $3 WHERE id = $1::text::uuid", q.ID, q.Decision, q.Revision)
 }

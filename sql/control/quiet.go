@@ -34,7 +34,7 @@ func (u Unfinished) String() string {
 // Pending counts what is unfinished. Retries that are planned for later do
 // not count: their files have reached an end.
 func Pending(ctx context.Context, q pg.Querier) (u Unfinished, err error) {
-	err = q.QueryRow(ctx, `SELECT
+	err = pg.Row(ctx, q, "count what is unfinished", []any{&u.Polls, &u.Looks, &u.Acquisitions, &u.Batches, &u.Sessions, &u.Operations, &u.Replays, &u.Outbox}, `SELECT
 		(SELECT count(*) FROM control.poll WHERE state IN ('due','running')),
 		(SELECT count(*) FROM control.look WHERE class IN ('announced','waiting')),
 		(SELECT count(*) FROM control.acquisition WHERE state <> 'ended'),
@@ -43,28 +43,19 @@ func Pending(ctx context.Context, q pg.Querier) (u Unfinished, err error) {
 		(SELECT count(*) FROM control.operation WHERE position IS NULL),
 		(SELECT count(*) FROM control.replay r JOIN control.replay_item i ON i.run = r.id AND i.state = 'waiting' WHERE r.state = 'running' AND r.held = '')
 			+ (SELECT count(*) FROM control.replay r WHERE r.state = 'running' AND NOT EXISTS (SELECT FROM control.replay_item i WHERE i.run = r.id AND i.state = 'waiting')),
-		(SELECT coalesce(sum(events), 0) FROM control.outbox)`).Scan(&u.Polls, &u.Looks, &u.Acquisitions, &u.Batches, &u.Sessions, &u.Operations, &u.Replays, &u.Outbox)
-	if err != nil {
-		return u, fmt.Errorf("count what is unfinished: %w", err)
-	}
-	return u, nil
+		(SELECT coalesce(sum(events), 0) FROM control.outbox)`)
+	return u, err
 }
 
 // SessionOpen tells whether a session is not closed yet: then something is
 // unfinished, and nothing need be counted.
 func SessionOpen(ctx context.Context, q pg.Querier) (open bool, err error) {
-	if err = q.QueryRow(ctx, "SELECT EXISTS (SELECT FROM control.session WHERE closed_at IS NULL)").Scan(&open); err != nil {
-		return false, fmt.Errorf("ask for open sessions: %w", err)
-	}
-	return open, nil
+	return pg.One(ctx, q, "ask for open sessions", pgx.RowTo[bool], "SELECT EXISTS (SELECT FROM control.session WHERE closed_at IS NULL)")
 }
 
 // Fetching tells whether files are to be fetched, or being fetched.
 func Fetching(ctx context.Context, q pg.Querier) (fetching bool, err error) {
-	if err = q.QueryRow(ctx, "SELECT EXISTS (SELECT FROM control.acquisition WHERE state = 'wanted') OR EXISTS (SELECT FROM control.acquisition WHERE state = 'requested')").Scan(&fetching); err != nil {
-		return false, fmt.Errorf("ask for files to be fetched: %w", err)
-	}
-	return fetching, nil
+	return pg.One(ctx, q, "ask for files to be fetched", pgx.RowTo[bool], "SELECT EXISTS (SELECT FROM control.acquisition WHERE state = 'wanted') OR EXISTS (SELECT FROM control.acquisition WHERE state = 'requested')")
 }
 
 // Listing is how a poll of a session ended.

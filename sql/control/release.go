@@ -159,20 +159,14 @@ func BatchDocuments(ctx context.Context, tx pgx.Tx, batch string, kinds []string
 
 // ReleaseBatch stores that a batch is out. An empty one has no last position.
 func ReleaseBatch(ctx context.Context, tx pgx.Tx, b Batch, last *int64, now time.Time) error {
-	if _, err := tx.Exec(ctx, "UPDATE control.batch SET number=$2, released_at=$3, last_position=$4 WHERE id=$1", b.ID, b.Number, now, last); err != nil {
-		return fmt.Errorf("release batch: %w", err)
-	}
-	return nil
+	return pg.Exec(ctx, tx, "release batch", "UPDATE control.batch SET number=$2, released_at=$3, last_position=$4 WHERE id=$1", b.ID, b.Number, now, last)
 }
 
 // ReleasePart stores that a part of a batch is out: all documents of the given
 // acquisitions, so many, have their positions.
 func ReleasePart(ctx context.Context, tx pgx.Tx, b Batch, acquisitions []int64, documents int) error {
-	if _, err := tx.Exec(ctx, "UPDATE control.batch SET number=$2, documents = documents + $3 WHERE id=$1", b.ID, b.Number, documents); err != nil {
-		return fmt.Errorf("count a part of a batch: %w", err)
+	if err := pg.Exec(ctx, tx, "count a part of a batch", "UPDATE control.batch SET number=$2, documents = documents + $3 WHERE id=$1", b.ID, b.Number, documents); err != nil {
+		return err
 	}
-	if _, err := tx.Exec(ctx, "UPDATE control.acquisition SET ordered = true WHERE id = ANY($1)", acquisitions); err != nil {
-		return fmt.Errorf("release a part of a batch: %w", err)
-	}
-	return nil
+	return pg.Exec(ctx, tx, "release a part of a batch", "UPDATE control.acquisition SET ordered = true WHERE id = ANY($1)", acquisitions)
 }

@@ -155,30 +155,20 @@ func CountFetches(ctx context.Context, tx pgx.Tx, met map[string]*Outcomes, now 
 			ON CONFLICT (source) DO UPDATE SET `+set+`address = excluded.address, measured_at = greatest(r.measured_at, excluded.measured_at)`,
 			id, f.Tries, f.Good, f.Corrupt, f.Bytes, f.Seconds, math.Pow(fetchKept, float64(f.ended)), now)
 	}
-	if b.Len() == 0 {
-		return nil
-	}
-	if err := tx.SendBatch(ctx, b).Close(); err != nil {
-		return fmt.Errorf("count fetches: %w", err)
-	}
-	return nil
+	return pg.Send(ctx, tx, "count fetches", b)
 }
 
 // Choices is by what each of the named sources is chosen now, by source; all of them
 // where none is named.
 func Choices(ctx context.Context, q pg.Querier, now time.Time, ids ...string) (map[string]Choice, error) {
-	rows, err := q.Query(ctx, "SELECT s.id AS source, "+choiceColumns("$1")+" FROM control.source s "+reputationJoin+" WHERE cardinality($2::text[]) = 0 OR s.id = ANY($2)",
-		now, append([]string{}, ids...))
-	if err != nil {
-		return nil, fmt.Errorf("read what sources are known for: %w", err)
-	}
 	type row struct {
 		Source string
 		Choice
 	}
-	all, err := pgx.CollectRows(rows, pgx.RowToStructByName[row])
+	all, err := pg.List(ctx, q, "read what sources are known for", pgx.RowToStructByName[row], "SELECT s.id AS source, "+choiceColumns("$1")+" FROM control.source s "+reputationJoin+" WHERE cardinality($2::text[]) = 0 OR s.id = ANY($2)",
+		now, append([]string{}, ids...))
 	if err != nil {
-		return nil, fmt.Errorf("read what sources are known for: %w", err)
+		return nil, err
 	}
 	out := make(map[string]Choice, len(all))
 	for _, r := range all {

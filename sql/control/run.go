@@ -105,10 +105,10 @@ func ReadReplayRun(ctx context.Context, q pg.Querier, name string) (ReplayRun, e
 	if pg.Text(name) != name { // which no store takes
 		return ReplayRun{}, fmt.Errorf("replay %q: %w", name, ErrNoReplay)
 	}
-	r, err := one[ReplayRun](ctx, q, "SELECT "+replayRunColumns+" FROM control.replay WHERE number::text = $1 OR id::text = lower($1) OR shadow = $1 AND $1 <> ''", name)
+	r, err := pg.Maybe(ctx, q, "read replay "+name, pgx.RowToStructByName[ReplayRun], "SELECT "+replayRunColumns+" FROM control.replay WHERE number::text = $1 OR id::text = lower($1) OR shadow = $1 AND $1 <> ''", name)
 	switch {
 	case err != nil:
-		return ReplayRun{}, fmt.Errorf("read replay %s: %w", name, err)
+		return ReplayRun{}, err
 	case r == nil:
 		return ReplayRun{}, fmt.Errorf("replay %s: %w", name, ErrNoReplay)
 	}
@@ -131,31 +131,21 @@ func TakeReplayRun(ctx context.Context, tx pgx.Tx, id string, wait bool) (*Repla
 	} else {
 		sql += "AND state = 'running' FOR UPDATE SKIP LOCKED"
 	}
-	r, err := one[ReplayRun](ctx, tx, sql, id)
-	if err != nil {
-		return nil, fmt.Errorf("take replay %s: %w", id, err)
-	}
-	return r, nil
+	return pg.Maybe(ctx, tx, "take replay "+id, pgx.RowToStructByName[ReplayRun], sql, id)
 }
 
 // ChangeReplayRun stores the state of a replay that the caller has taken, and
 // who changed it.
 func ChangeReplayRun(ctx context.Context, tx pgx.Tx, r *ReplayRun) error {
 	r.Changes++
-	if _, err := tx.Exec(ctx, "UPDATE control.replay SET state=$2, changed_by=$3, changed_at=$4, changes=$5, paced_at=$6 WHERE id=$1",
-		r.ID, r.State, pg.Text(r.ChangedBy), r.ChangedAt, r.Changes, r.PacedAt); err != nil {
-		return fmt.Errorf("change replay %d: %w", r.Number, err)
-	}
-	return nil
+	return pg.Exec(ctx, tx, fmt.Sprintf("change replay %d", r.Number), "UPDATE control.replay SET state=$2, changed_by=$3, changed_at=$4, changes=$5, paced_at=$6 WHERE id=$1",
+		r.ID, r.State, pg.Text(r.ChangedBy), r.ChangedAt, r.Changes, r.PacedAt)
 }
 
 // PaceReplayRun stores up to when a replay's rate has been used. Whoever does
 // so is not kept from it.
 func PaceReplayRun(ctx context.Context, tx pgx.Tx, r *ReplayRun) error {
-	if _, err := tx.Exec(ctx, "UPDATE control.replay SET paced_at=$2, held='' WHERE id=$1", r.ID, r.PacedAt); err != nil {
-		return fmt.Errorf("pace replay %d: %w", r.Number, err)
-	}
-	return nil
+	return pg.Exec(ctx, tx, fmt.Sprintf("pace replay %d", r.Number), "UPDATE control.replay SET paced_at=$2, held='' WHERE id=$1", r.ID, r.PacedAt)
 }
 
 // HoldReplayRun stores why a member requests nothing of a replay, unless that is
@@ -164,21 +154,14 @@ func HoldReplayRun(ctx context.Context, tx pgx.Tx, r *ReplayRun, why string) err
 	if r.Held == why {
 		return nil
 	}
-	if _, err := tx.Exec(ctx, "UPDATE control.replay SET held=$2 WHERE id=$1", r.ID, pg.Text(why)); err != nil {
-		return fmt.Errorf("hold replay %d: %w", r.Number, err)
-	}
-	return nil
+	return pg.Exec(ctx, tx, fmt.Sprintf("hold replay %d", r.Number), "UPDATE control.replay SET held=$2 WHERE id=$1", r.ID, pg.Text(why))
 }
 
 // ReplayUnderWay counts the attempts of a run, or its operations, that have
 // been requested and have not ended.
 func ReplayUnderWay(ctx context.Context, q pg.Querier, run string) (n int64, err error) {
-	err = q.QueryRow(ctx, `SELECT (SELECT count(*) FROM control.acquisition WHERE run = $1 AND state <> 'ended' AND run <> '00000000-0000-5000-8000-000000000000')
-		+ (SELECT count(*) FROM control.operation o JOIN control.replay_item i ON i.operation = o.id WHERE o.position IS NULL AND i.run = $1)`, run).Scan(&n)
-	if err != nil {
-		return 0, fmt.Errorf("count what a replay has under way: %w", err)
-	}
-	return n, nil
+	return pg.One(ctx, q, "count what a replay has under way", pgx.RowTo[int64], `SELECT (SELECT count(*) FROM control.acquisition WHERE run = $1 AND state <> 'ended' AND run <> '00000000-0000-5000-8000-000000000000')
+		+ (SELECT count(*) FROM control.operation o JOIN control.replay_item i ON i.operation = o.id WHERE o.position IS NULL AND i.run = $1)`, run)
 }
 
 // WaitingItems returns the next items of a replay that may be requested, or, of
@@ -192,10 +175,7 @@ func WaitingItems(ctx context.Context, q pg.Querier, run string, now time.Time, 
 // ReplayWaits tells whether a replay has items that it has not requested, also
 // those that may not be looked at yet.
 func ReplayWaits(ctx context.Context, q pg.Querier, run string) (waits bool, err error) {
-	if err = q.QueryRow(ctx, "SELECT EXISTS (SELECT FROM control.replay_item WHERE run = $1 AND state = 'waiting')", run).Scan(&waits); err != nil {
-		return false, fmt.Errorf("ask for what a replay has still to request: %w", err)
-	}
-	return waits, nil
+	return pg.One(ctx, q, "ask for what a replay has still to request", pgx.RowTo[bool], "SELECT EXISTS (SELECT FROM control.replay_item WHERE run = $1 AND state = 'waiting')", run)
 }
 
 // OtherReplay is a replay that has chosen a file, too.
@@ -228,11 +208,5 @@ func StoreItems(ctx context.Context, tx pgx.Tx, run string, items []ReplayItem) 
 		b.Queue("UPDATE control.replay_item SET state=$3, not_before=$4, acquisition=$5, operation=$6, refusal=$7, message=$8 WHERE run=$1 AND ordinal=$2",
 			run, i.Ordinal, state, i.NotBefore, i.Acquisition, i.Operation, i.Refusal, pg.Text(i.Message))
 	}
-	if b.Len() == 0 {
-		return nil
-	}
-	if err := tx.SendBatch(ctx, b).Close(); err != nil {
-		return fmt.Errorf("store what was decided about a replay's files: %w", err)
-	}
-	return nil
+	return pg.Send(ctx, tx, "store what was decided about a replay's files", b)
 }

@@ -2,7 +2,6 @@ package control
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/jackc/pgx/v5"
 
@@ -17,31 +16,24 @@ type ReplayCounts struct {
 
 // CountReplay counts what a replay has done.
 func CountReplay(ctx context.Context, q pg.Querier, run string) (c ReplayCounts, err error) {
-	err = q.QueryRow(ctx, `SELECT count(*), count(*) FILTER (WHERE i.state = 'waiting'),
+	err = pg.Row(ctx, q, "count what a replay has done", []any{&c.Items, &c.Waiting, &c.UnderWay, &c.Complete, &c.Failed, &c.Refused, &c.Documents}, `SELECT count(*), count(*) FILTER (WHERE i.state = 'waiting'),
 			count(*) FILTER (WHERE i.state = 'requested' AND (a.state <> 'ended' OR i.operation IS NOT NULL AND o.position IS NULL)),
 			count(*) FILTER (WHERE i.state = 'requested' AND (a.state = 'ended' AND a.result = 'complete' OR o.position IS NOT NULL)),
 			count(*) FILTER (WHERE i.state = 'requested' AND a.state = 'ended' AND a.result <> 'complete'),
 			count(*) FILTER (WHERE i.state = 'refused'), coalesce(sum(a.documents), 0)
 		FROM control.replay_item i LEFT JOIN control.acquisition a ON a.id = i.acquisition LEFT JOIN control.operation o ON o.id = i.operation
-		WHERE i.run = $1`, run).Scan(&c.Items, &c.Waiting, &c.UnderWay, &c.Complete, &c.Failed, &c.Refused, &c.Documents)
-	if err != nil {
-		return c, fmt.Errorf("count what a replay has done: %w", err)
-	}
-	return c, nil
+		WHERE i.run = $1`, run)
+	return c, err
 }
 
 // ReplayUnapplied counts the late batches of a replay, or its operations, that
 // are not released, or that the warehouse, which is at the given position of the
 // order, has not applied.
 func ReplayUnapplied(ctx context.Context, q pg.Querier, run string, applied int64) (n int64, err error) {
-	err = q.QueryRow(ctx, `SELECT (SELECT count(*) FROM control.batch b WHERE b.run = $1 AND b.run <> '00000000-0000-5000-8000-000000000000'
+	return pg.One(ctx, q, "count what of a replay is not applied", pgx.RowTo[int64], `SELECT (SELECT count(*) FROM control.batch b WHERE b.run = $1 AND b.run <> '00000000-0000-5000-8000-000000000000'
 			AND (b.released_at IS NULL OR b.last_position > $2))
 		+ (SELECT count(*) FROM control.operation o WHERE o.run = $1 AND o.run <> '00000000-0000-5000-8000-000000000000' AND (o.last_position IS NULL OR o.last_position > $2))`,
-		run, applied).Scan(&n)
-	if err != nil {
-		return 0, fmt.Errorf("count what of a replay is not applied: %w", err)
-	}
-	return n, nil
+		run, applied)
 }
 
 // ReplayEnd is how many items of a replay ended in one way that asks for

@@ -32,11 +32,7 @@ const Undefined = "{}"
 
 // NextCount gives the next number of a counter: session, revision.
 func NextCount(ctx context.Context, tx pgx.Tx, name string) (n int64, err error) {
-	err = tx.QueryRow(ctx, "UPDATE control.counter SET value = value + 1 WHERE name = $1 RETURNING value", name).Scan(&n)
-	if err != nil {
-		return 0, fmt.Errorf("count %s: %w", name, err)
-	}
-	return n, nil
+	return pg.One(ctx, tx, "count "+name, pgx.RowTo[int64], "UPDATE control.counter SET value = value + 1 WHERE name = $1 RETURNING value", name)
 }
 
 // keepsState is true of a source whose state the configuration leaves as it is: its
@@ -56,7 +52,7 @@ const reachedAlike = `'{centre,complete_every,cron,description,done_file,done_wi
 // reached in another way. Its address or its server's name may be new only if the change
 // began with it.
 func (c SourceChange) Put(ctx context.Context, s Source) (changed bool, err error) {
-	tag, err := c.tx.Exec(ctx, `INSERT INTO control.source AS s (id, centre, server, protocol, url, accesskey, max_sessions, poll_interval, state, revision, hosts, declared_state, definition, declared, address, opens, closes)
+	n, err := pg.Changed(ctx, c.tx, "store source "+s.ID, `INSERT INTO control.source AS s (id, centre, server, protocol, url, accesskey, max_sessions, poll_interval, state, revision, hosts, declared_state, definition, declared, address, opens, closes)
 		VALUES ($1,$2,$3,$4,$5,$6,$7,$8::interval,$9,$10,$11,$9,$12::text::jsonb,$13,$14,$15,$16)
 		ON CONFLICT (id) DO UPDATE SET centre=$2, server=$3, protocol=$4, url=$5, accesskey=$6, max_sessions=$7, poll_interval=$8::interval, revision=$10, hosts=$11, declared_state=$9, definition=$12::text::jsonb, declared=$13, address=$14, opens=$15, closes=$16,
 			state = CASE WHEN `+keepsState+` THEN s.state ELSE $9 END,
@@ -70,10 +66,7 @@ func (c SourceChange) Put(ctx context.Context, s Source) (changed bool, err erro
 		WHERE s.state = 'removed' OR (s.centre, s.server, s.protocol, s.url, s.accesskey, s.max_sessions, s.poll_interval, s.hosts, s.declared_state, s.definition, s.declared, s.address)
 			IS DISTINCT FROM ($2,$3,$4,$5,$6,$7,$8::interval,$11,$9,$12::text::jsonb,$13,$14)`,
 		s.ID, s.Centre, s.Server, s.Protocol, s.URL, s.AccessKey, s.MaxSessions, interval(s.Interval), s.State, c.Revision, s.Hosts, cmp.Or(s.Definition, Undefined), s.Declared, s.Address, s.Opens, s.Closes)
-	if err != nil {
-		return false, fmt.Errorf("store source %s: %w", s.ID, err)
-	}
-	return tag.RowsAffected() == 1, nil
+	return n == 1, err
 }
 
 // RemoveSources marks the sources that the configuration declares no more as
@@ -120,27 +113,18 @@ func OpenSession(ctx context.Context, tx pgx.Tx, id string, number int64, once b
 	for poll, s := range polls {
 		b.Queue("INSERT INTO control.poll (id, session, source, server, centre, state) VALUES ($1,$2,$3,$4,$5,'due')", poll, id, s.ID, s.Server, s.Centre)
 	}
-	if err := tx.SendBatch(ctx, b).Close(); err != nil {
-		return fmt.Errorf("open session: %w", err)
-	}
-	return nil
+	return pg.Send(ctx, tx, "open session", b)
 }
 
 // SetDue sets when a source is next due.
 func SetDue(ctx context.Context, q pg.Querier, source string, at time.Time) error {
-	if _, err := q.Exec(ctx, "UPDATE control.source SET next_due = $2 WHERE id = $1", source, at); err != nil {
-		return fmt.Errorf("source %s: set due: %w", source, err)
-	}
-	return nil
+	return pg.Exec(ctx, q, "source "+source+": set due", "UPDATE control.source SET next_due = $2 WHERE id = $1", source, at)
 }
 
 // Rest has a source that is polled once polled no more until a person asks, or it is
 // defined otherwise than the poll knows it.
 func Rest(ctx context.Context, tx pgx.Tx, p Poll) error {
-	if _, err := tx.Exec(ctx, "UPDATE control.source SET next_due = 'infinity' WHERE id = $1 AND definition = $2::text::jsonb AND definition->>'cron' = '@once'", p.Source, p.Definition); err != nil {
-		return fmt.Errorf("source %s: let it rest: %w", p.Source, err)
-	}
-	return nil
+	return pg.Exec(ctx, tx, "source "+p.Source+": let it rest", "UPDATE control.source SET next_due = 'infinity' WHERE id = $1 AND definition = $2::text::jsonb AND definition->>'cron' = '@once'", p.Source, p.Definition)
 }
 
 func interval(d time.Duration) string { return fmt.Sprintf("%d milliseconds", d.Milliseconds()) }

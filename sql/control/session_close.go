@@ -2,23 +2,19 @@ package control
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"tributary/internal/pg"
 	"tributary/schemas"
 )
 
 // CloseSession closes a session; false if another did.
 func CloseSession(ctx context.Context, tx pgx.Tx, id string, now time.Time) (bool, error) {
-	tag, err := tx.Exec(ctx, "UPDATE control.session SET closed_at = $2 WHERE id = $1 AND closed_at IS NULL", id, now)
-	if err != nil {
-		return false, fmt.Errorf("close session: %w", err)
-	}
-	return tag.RowsAffected() == 1, nil
+	n, err := pg.Changed(ctx, tx, "close session", "UPDATE control.session SET closed_at = $2 WHERE id = $1 AND closed_at IS NULL", id, now)
+	return n == 1, err
 }
 
 // CloseEmpty closes the session of a poll that has ended in the transaction, if all its
@@ -27,24 +23,13 @@ func CloseSession(ctx context.Context, tx pgx.Tx, id string, now time.Time) (boo
 // Heartbeat. One round that a person waits for has one, since it ends behind all that was
 // ordered before. It returns nil where the session is not closed by this.
 func CloseEmpty(ctx context.Context, tx pgx.Tx, p Poll, now time.Time) (*Session, error) {
-	rows, err := tx.Query(ctx, `UPDATE control.session s SET closed_at = $2
+	return pg.Maybe(ctx, tx, "close the session of a poll of "+p.Source, scanSession, `UPDATE control.session s SET closed_at = $2
 		WHERE s.id = $1 AND NOT s.once AND s.polls_ended_at IS NOT NULL AND s.closed_at IS NULL AND s.end_position IS NULL
 		  AND NOT EXISTS (SELECT FROM control.poll p WHERE p.session = s.id AND p.state NOT IN ('complete', 'minimal'))
 		  AND NOT EXISTS (`+openLooks+`)
 		  AND NOT EXISTS (SELECT FROM control.batch b WHERE b.session = s.id)
 		  AND EXISTS (SELECT FROM control.position o WHERE o.given_at > $3 AND o.given_at <= $2)
 		RETURNING s.id::text, s.number, s.opened_at, '', ARRAY[]::text[]`, p.Session, now, now.Add(-Heartbeat))
-	if err != nil {
-		return nil, fmt.Errorf("close the session of a poll of %s: %w", p.Source, err)
-	}
-	s, err := pgx.CollectExactlyOneRow(rows, scanSession)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("close the session of a poll of %s: %w", p.Source, err)
-	}
-	return &s, nil
 }
 
 // Closed is the event that tells that a stage has closed the session.

@@ -3,8 +3,8 @@ package control
 import (
 	"context"
 	"errors"
-	"fmt"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"tributary/internal/pg"
@@ -34,18 +34,11 @@ func takenBefore(err error) error {
 
 // ShadowNamed tells whether some shadow has the name.
 func ShadowNamed(ctx context.Context, q pg.Querier, name string) (named bool, err error) {
-	if err = q.QueryRow(ctx, "SELECT EXISTS (SELECT FROM control.replay WHERE shadow = $1 AND shadow <> '')", name).Scan(&named); err != nil {
-		return false, fmt.Errorf("look for a shadow named %s: %w", name, err)
-	}
-	return named, nil
+	return pg.One(ctx, q, "look for a shadow named "+name, pgx.RowTo[bool], "SELECT EXISTS (SELECT FROM control.replay WHERE shadow = $1 AND shadow <> '')", name)
 }
 
 // Promotion returns the replay that made a shadow's results live; nil if none
 // has.
 func Promotion(ctx context.Context, q pg.Querier, shadow string) (*ReplayRun, error) {
-	r, err := one[ReplayRun](ctx, q, "SELECT "+replayRunColumns+" FROM control.replay WHERE promotes = $1", shadow)
-	if err != nil {
-		return nil, fmt.Errorf("look for a promotion: %w", err)
-	}
-	return r, nil
+	return pg.Maybe(ctx, q, "look for a promotion", pgx.RowToStructByName[ReplayRun], "SELECT "+replayRunColumns+" FROM control.replay WHERE promotes = $1", shadow)
 }

@@ -23,11 +23,8 @@ func StorePassedOver(ctx context.Context, c pg.Querier, entries []listing.Entry)
 		directories, names, notes = append(directories, e.Directory), append(names, e.Name), append(notes, e.Note)
 		sizes, times = append(sizes, e.Size), append(times, e.ModTime)
 	}
-	if _, err := c.Exec(ctx, `INSERT INTO pg_temp.passed_over (directory, name, size, mtime, note)
-		SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::timestamptz[], $5::text[])`, directories, names, sizes, times, notes); err != nil {
-		return fmt.Errorf("store what a listing showed: %w", err)
-	}
-	return nil
+	return pg.Exec(ctx, c, "store what a listing showed", `INSERT INTO pg_temp.passed_over (directory, name, size, mtime, note)
+		SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::timestamptz[], $5::text[])`, directories, names, sizes, times, notes)
 }
 
 // ShownAtOnce is how many entries are read at once.
@@ -41,15 +38,7 @@ const allShown = `SELECT * FROM (SELECT action AS directory, name, size, coalesc
 // FewShown returns the entries of a connection's listing of at most ShownAtOnce, in the
 // order of listing.Compare.
 func FewShown(ctx context.Context, q pg.Querier) ([]listing.Entry, error) {
-	rows, err := q.Query(ctx, allShown)
-	if err != nil {
-		return nil, fmt.Errorf("read what a listing showed: %w", err)
-	}
-	few, err := pgx.CollectRows(rows, pgx.RowToStructByName[listing.Entry])
-	if err != nil {
-		return nil, fmt.Errorf("read what a listing showed: %w", err)
-	}
-	return few, nil
+	return pg.List(ctx, q, "read what a listing showed", pgx.RowToStructByName[listing.Entry], allShown)
 }
 
 // AllShown gives all entries of the connection's listing in the order of

@@ -2,7 +2,6 @@ package control
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -46,18 +45,14 @@ const sightingColumns = `file uuid, name text, action text, centre text, file_da
 // belongs to none.
 func Record(ctx context.Context, tx pgx.Tx, p Poll, now time.Time, seen []Sighting) (files map[string]bool, err error) {
 	rows := pg.JSON(seen)
-	stored, err := tx.Query(ctx, `INSERT INTO control.file AS f (id, name, action, centre, file_date, file_inc, exception, message)
+	ids, err := pg.List(ctx, tx, "record files", pgx.RowTo[string], `INSERT INTO control.file AS f (id, name, action, centre, file_date, file_inc, exception, message)
 		SELECT file, name, action, centre, file_date, file_inc, exception, message FROM `+sightings+` ORDER BY file
 		ON CONFLICT (id) DO UPDATE SET centre=excluded.centre, file_date=excluded.file_date, file_inc=excluded.file_inc,
 			exception=excluded.exception, message=excluded.message
 		WHERE f.exception <> excluded.exception AND (excluded.exception = '' OR excluded.centre IS NULL OR f.centre IS NULL)
 		RETURNING id::text`, rows)
 	if err != nil {
-		return nil, fmt.Errorf("record files: %w", err)
-	}
-	ids, err := pgx.CollectRows(stored, pgx.RowTo[string])
-	if err != nil {
-		return nil, fmt.Errorf("record files: %w", err)
+		return nil, err
 	}
 	files = make(map[string]bool, len(ids))
 	for _, id := range ids {
@@ -82,21 +77,18 @@ func supersede(ctx context.Context, tx pgx.Tx, p Poll, seen []Sighting) error {
 	if len(files) == 0 {
 		return nil
 	}
-	if _, err := tx.Exec(ctx, `UPDATE control.look k SET class='superseded' FROM (
+	return pg.Exec(ctx, tx, "record superseded looks", `UPDATE control.look k SET class='superseded' FROM (
 			SELECT u.source, u.file, u.look FROM unnest($1::text[]::uuid[], $3::int[]) AS r(file, look) CROSS JOIN LATERAL (SELECT source, file, look FROM control.look
 				WHERE source=$2 AND file=r.file AND look < r.look AND class='unsettled' OFFSET 0) u) s
-		WHERE k.source=s.source AND k.file=s.file AND k.look=s.look`, files, p.Source, looks); err != nil {
-		return fmt.Errorf("record superseded looks: %w", err)
-	}
-	return nil
+		WHERE k.source=s.source AND k.file=s.file AND k.look=s.look`, files, p.Source, looks)
 }
 
 func recordHostings(ctx context.Context, tx pgx.Tx, p Poll, now time.Time, seen []Sighting, rows string) error {
-	if _, err := tx.Exec(ctx, `INSERT INTO control.hosting (source, file, action, name, look, size, mtime, mtime_precision, listed_at, settled, state, misses)
+	if err := pg.Exec(ctx, tx, "record hostings", `INSERT INTO control.hosting (source, file, action, name, look, size, mtime, mtime_precision, listed_at, settled, state, misses)
 		SELECT $2, file, action, name, look, size, mtime, coalesce(precision, 0), listed_at, settled, coalesce(nullif(state, ''), 'present'), 0 FROM `+sightings+` ORDER BY file
 		ON CONFLICT (source, file) DO UPDATE SET look=excluded.look, size=excluded.size, mtime=excluded.mtime, mtime_precision=excluded.mtime_precision,
 			listed_at=excluded.listed_at, settled=excluded.settled, state=excluded.state, misses=0`, rows, p.Source); err != nil {
-		return fmt.Errorf("record hostings: %w", err)
+		return err
 	}
 	events, headers := make([][]byte, len(seen)), make([]*string, len(seen))
 	for i, s := range seen {
@@ -105,13 +97,10 @@ func recordHostings(ctx context.Context, tx pgx.Tx, p Poll, now time.Time, seen 
 			headers[i] = &text
 		}
 	}
-	if _, err := tx.Exec(ctx, `INSERT INTO control.look (source, file, look, session, domain, centre, size, mtime, listed_at, class, announced_at, event, headers)
+	return pg.Exec(ctx, tx, "record looks", `INSERT INTO control.look (source, file, look, session, domain, centre, size, mtime, listed_at, class, announced_at, event, headers)
 		SELECT $2, file, look, nullif($3, '')::uuid, coalesce(r.centre, ''), $4, size, mtime, listed_at, class, CASE WHEN class='announced' THEN $5::timestamptz END, event, headers::jsonb
 		FROM ROWS FROM (jsonb_to_recordset($1) AS (`+sightingColumns+`), unnest($6::bytea[]), unnest($7::text[]))
 			AS r(file, name, action, centre, file_date, file_inc, exception, message, look, size, mtime, precision, listed_at, settled, state, class, event, headers) ORDER BY file
 		ON CONFLICT (source, file, look) DO UPDATE SET session=excluded.session, domain=excluded.domain, class=excluded.class,
-			announced_at=excluded.announced_at, event=excluded.event, headers=excluded.headers`, rows, p.Source, p.Session, p.Centre, now, events, headers); err != nil {
-		return fmt.Errorf("record looks: %w", err)
-	}
-	return nil
+			announced_at=excluded.announced_at, event=excluded.event, headers=excluded.headers`, rows, p.Source, p.Session, p.Centre, now, events, headers)
 }

@@ -2,7 +2,6 @@ package control
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -70,10 +69,7 @@ func Undeclared(ctx context.Context, tx pgx.Tx) ([]Standing, error) {
 // LockSources locks all sources, in the order in which whoever changes several locks
 // them: two that change the same never wait for each other.
 func LockSources(ctx context.Context, tx pgx.Tx) error {
-	if _, err := tx.Exec(ctx, "SELECT FROM control.source ORDER BY id FOR UPDATE"); err != nil {
-		return fmt.Errorf("lock all sources: %w", err)
-	}
-	return nil
+	return pg.Exec(ctx, tx, "lock all sources", "SELECT FROM control.source ORDER BY id FOR UPDATE")
 }
 
 // LockSource returns how a source stands, and locks it; nil if there never was one.
@@ -93,13 +89,10 @@ func standings(ctx context.Context, q pg.Querier, which string, arg any) ([]Stan
 // in the given state, and when it is due at the earliest. The revision is stored
 // where it is not 0. Stored is false where the source is in another state by now.
 func PutStanding(ctx context.Context, tx pgx.Tx, s Standing, was string, due time.Time, revision int64) (stored bool, err error) {
-	tag, err := tx.Exec(ctx, `UPDATE control.source SET state=$3, failed_polls=$4, suspended_at=$5, suspended_why=$6,
+	n, err := pg.Changed(ctx, tx, "source "+s.ID+": store how it stands", `UPDATE control.source SET state=$3, failed_polls=$4, suspended_at=$5, suspended_why=$6,
 		next_due=greatest(next_due, $7), revision=CASE WHEN $8 > 0 THEN $8 ELSE revision END, failing_since=$9, maintained_until=$10, failed_classes=coalesce($11, '{}'::jsonb)
 		WHERE id=$1 AND state=$2`, s.ID, was, s.State, s.FailedPolls, s.SuspendedAt, pg.Text(s.SuspendedWhy), due, revision, s.FailingSince, s.MaintainedUntil, s.FailedClasses)
-	if err != nil {
-		return false, fmt.Errorf("source %s: store how it stands: %w", s.ID, err)
-	}
-	return tag.RowsAffected() == 1, nil
+	return n == 1, err
 }
 
 // polledSQL are the sources that are due, in their window, though a poll of them has

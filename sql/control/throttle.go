@@ -145,10 +145,7 @@ func (t Throttles) Heed(ctx context.Context, server string, pause time.Duration)
 			ON CONFLICT (name) DO UPDATE SET crawl_delay = $3, next_request = greatest(t.next_request, clock_timestamp() + $2::interval)`
 		args = append(args, interval(pause), pause.Microseconds())
 	}
-	if _, err := t.Pool.Exec(ctx, statement, args...); err != nil {
-		return fmt.Errorf("note the pause that %s asks for: %w", server, err)
-	}
-	return nil
+	return pg.Exec(ctx, t.Pool, "note the pause that "+server+" asks for", statement, args...)
 }
 
 // Spend notes bytes that came, and returns how long to wait until they are paid off.
@@ -171,12 +168,8 @@ func (t Throttles) Spend(ctx context.Context, bounds []throttle.Bound, bytes int
 // job, no source of it is due, and nothing is done there with inserted files. It is never
 // left for less than was noted before. Whoever writes sources too writes them first.
 func LeaveAlone(ctx context.Context, q pg.Querier, server string, now time.Time, wait time.Duration) error {
-	_, err := q.Exec(ctx, `INSERT INTO control.throttle AS t (name, left_until) VALUES ($1, $2)
+	return pg.Exec(ctx, q, "leave the server "+server+" alone", `INSERT INTO control.throttle AS t (name, left_until) VALUES ($1, $2)
 		ON CONFLICT (name) DO UPDATE SET left_until = greatest(t.left_until, $2)`, throttle.ServerName(server), now.Add(wait))
-	if err != nil {
-		return fmt.Errorf("leave the server %s alone: %w", server, err)
-	}
-	return nil
 }
 
 // AskAgain has servers be asked again, whatever they have asked for, as a person wants it.
@@ -184,12 +177,8 @@ func AskAgain(ctx context.Context, tx pgx.Tx, servers []string) error {
 	if len(servers) == 0 {
 		return nil
 	}
-	_, err := tx.Exec(ctx, `UPDATE control.throttle SET left_until = 'epoch' WHERE name IN
+	return pg.Exec(ctx, tx, "ask servers again", `UPDATE control.throttle SET left_until = 'epoch' WHERE name IN
 		(SELECT name FROM control.throttle WHERE name IN (SELECT $2 || s FROM unnest($1::text[]) s) AND left_until > 'epoch' ORDER BY name FOR UPDATE)`, servers, throttle.ServerName(""))
-	if err != nil {
-		return fmt.Errorf("ask servers again: %w", err)
-	}
-	return nil
 }
 
 // leftAlone tells of the server of that column whether it is left alone at a moment, a

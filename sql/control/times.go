@@ -41,10 +41,7 @@ const (
 // MoveWindow stores the next window of a source whose window has closed; nil: it is
 // always open from now on. One that was defined anew meanwhile has its window.
 func MoveWindow(ctx context.Context, tx pgx.Tx, id string, opens, closes *time.Time, now time.Time) error {
-	if _, err := tx.Exec(ctx, "UPDATE control.source SET opens = $2, closes = $3 WHERE id = $1 AND closes <= $4", id, opens, closes, now); err != nil {
-		return fmt.Errorf("source %s: store its window: %w", id, err)
-	}
-	return nil
+	return pg.Exec(ctx, tx, "source "+id+": store its window", "UPDATE control.source SET opens = $2, closes = $3 WHERE id = $1 AND closes <= $4", id, opens, closes, now)
 }
 
 // EndedMaintenance returns the sources whose maintenance is over, by id. An end that
@@ -60,10 +57,7 @@ func EndedMaintenance(ctx context.Context, q pg.Querier, now time.Time) ([]Stand
 // that did begins anew, and a source whose interval had grown is due an interval
 // later at the latest. p says whether the source is known to show no checksums now.
 func CountUnchanged(ctx context.Context, tx pgx.Tx, p Poll, changed bool, now time.Time) error {
-	if _, err := tx.Exec(ctx, `UPDATE control.source SET unchanged = CASE WHEN $2 THEN 0 ELSE unchanged + 1 END, no_checksums_at = $4,
+	return pg.Exec(ctx, tx, "source "+p.Source+": count polls without a change", `UPDATE control.source SET unchanged = CASE WHEN $2 THEN 0 ELSE unchanged + 1 END, no_checksums_at = $4,
 		next_due = CASE WHEN $2 AND unchanged > 0 AND definition ? 'max_interval' THEN least(next_due, $3::timestamptz + poll_interval) ELSE next_due END WHERE id = $1`,
-		p.Source, changed, now, p.NoChecksumsAt); err != nil {
-		return fmt.Errorf("source %s: count polls without a change: %w", p.Source, err)
-	}
-	return nil
+		p.Source, changed, now, p.NoChecksumsAt)
 }

@@ -127,7 +127,7 @@ func ChooseTurn(ctx context.Context, q pg.Querier, source string, session int64,
 		args = append(args, one.args()...)
 	}
 	args = append(args, session)
-	err = q.QueryRow(ctx, `WITH n AS MATERIALIZED (SELECT l.file, l.mtime, l.action, l.name, h.listed_at, NOT `+grows+` AS another, `+grown+` AS bytes,
+	err = pg.Row(ctx, q, "choose from the listing of "+source, []any{&w.Entries, &w.Limit}, `WITH n AS MATERIALIZED (SELECT l.file, l.mtime, l.action, l.name, h.listed_at, NOT `+grows+` AS another, `+grown+` AS bytes,
 				h.state = 'gone' AND h.size = l.size AND h.mtime IS NOT DISTINCT FROM l.mtime AND f.centre IS NOT NULL
 					AND (l.exception <> '' OR NOT `+granted("$2::text[]", "f.centre", "l.action")+`) IS TRUE AS again
 			FROM pg_temp.listed l LEFT JOIN LATERAL (SELECT * FROM control.hosting WHERE source = $1 AND file = l.file OFFSET 0) h ON true
@@ -143,20 +143,14 @@ func ChooseTurn(ctx context.Context, q pg.Querier, source string, session int64,
 			END AS stop FROM r),
 		t AS (UPDATE pg_temp.listed l SET turn = true FROM (SELECT file FROM s WHERE stop IS NULL UNION ALL SELECT file FROM n WHERE again) c
 			WHERE l.file = c.file)
-		SELECT count(*), coalesce((SELECT stop FROM s WHERE stop IS NOT NULL ORDER BY turn LIMIT 1), '') FROM s WHERE stop IS NOT NULL`, args...).Scan(&w.Entries, &w.Limit)
-	if err != nil {
-		return w, fmt.Errorf("choose from the listing of %s: %w", source, err)
-	}
-	return w, nil
+		SELECT count(*), coalesce((SELECT stop FROM s WHERE stop IS NOT NULL ORDER BY turn LIMIT 1), '') FROM s WHERE stop IS NOT NULL`, args...)
+	return w, err
 }
 
 // TakenOn returns the files and bytes that were taken up of a source on a day.
 func TakenOn(ctx context.Context, q pg.Querier, source, day string) (t Taken, err error) {
-	err = q.QueryRow(ctx, "SELECT coalesce(sum(files), 0)::bigint, coalesce(sum(bytes), 0)::bigint FROM control.source_day WHERE source = $1 AND day = $2::text::date", source, day).Scan(&t.Files, &t.Bytes)
-	if err != nil {
-		return t, fmt.Errorf("read what was taken up of %s on %s: %w", source, day, err)
-	}
-	return t, nil
+	err = pg.Row(ctx, q, "read what was taken up of "+source+" on "+day, []any{&t.Files, &t.Bytes}, "SELECT coalesce(sum(files), 0)::bigint, coalesce(sum(bytes), 0)::bigint FROM control.source_day WHERE source = $1 AND day = $2::text::date", source, day)
+	return t, err
 }
 
 // CountPoll counts what a poll takes up, in the transaction that records it.
@@ -177,14 +171,11 @@ const daysKept = 7
 // CountDay counts what is taken up of a source on a day, in the transaction that
 // records it. It waits for whoever else counts there, so it comes after the files.
 func CountDay(ctx context.Context, tx pgx.Tx, source, day string, t Taken) error {
-	if _, err := tx.Exec(ctx, `INSERT INTO control.source_day AS d (source, day, files, bytes) VALUES ($1, $2::text::date, $3, $4)
+	if err := pg.Exec(ctx, tx, "count what is taken up of "+source, `INSERT INTO control.source_day AS d (source, day, files, bytes) VALUES ($1, $2::text::date, $3, $4)
 		ON CONFLICT (source, day) DO UPDATE SET files = d.files + excluded.files, bytes = `+sumSQL("d.bytes", "excluded.bytes"), source, day, t.Files, t.Bytes); err != nil {
-		return fmt.Errorf("count what is taken up of %s: %w", source, err)
+		return err
 	}
-	if _, err := tx.Exec(ctx, "DELETE FROM control.source_day WHERE source = $1 AND day < $2::text::date - $3::int", source, day, daysKept); err != nil {
-		return fmt.Errorf("forget what was taken up of %s before: %w", source, err)
-	}
-	return nil
+	return pg.Exec(ctx, tx, "forget what was taken up of "+source+" before", "DELETE FROM control.source_day WHERE source = $1 AND day < $2::text::date - $3::int", source, day, daysKept)
 }
 
 // sumSQL adds numbers of bytes as Taken.Plus does.
@@ -195,9 +186,6 @@ func sumSQL(a, b string) string {
 // StopTaking stores how many entries with a new look a poll has left to the next, and by
 // which limit, and returns what it has taken up.
 func StopTaking(ctx context.Context, q pg.Querier, p Poll, w Waiting) (t Taken, err error) {
-	err = q.QueryRow(ctx, "UPDATE control.poll SET postponed = $2, stopped_by = $3 WHERE id = $1 RETURNING taken, taken_bytes", p.ID, w.Entries, w.Limit).Scan(&t.Looks, &t.Bytes)
-	if err != nil {
-		return t, fmt.Errorf("poll of %s: store what it leaves to the next: %w", p.Source, err)
-	}
-	return t, nil
+	err = pg.Row(ctx, q, "poll of "+p.Source+": store what it leaves to the next", []any{&t.Looks, &t.Bytes}, "UPDATE control.poll SET postponed = $2, stopped_by = $3 WHERE id = $1 RETURNING taken, taken_bytes", p.ID, w.Entries, w.Limit)
+	return t, err
 }

@@ -2,8 +2,9 @@ package control
 
 import (
 	"context"
-	"fmt"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"tributary/internal/pg"
 )
@@ -26,22 +27,19 @@ func Visited(ctx context.Context, q pg.Querier, person string, now time.Time) (b
 		SeenAt time.Time
 		Before *time.Time
 	}
-	is, err := one[visit](ctx, q, "SELECT seen_at, before FROM control.visit WHERE person = $1", person)
+	is, err := pg.Maybe(ctx, q, "read the last visit", pgx.RowToStructByName[visit], "SELECT seen_at, before FROM control.visit WHERE person = $1", person)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("read the last visit: %w", err)
+		return nil, err
 	case is != nil && now.Sub(is.SeenAt) < visitSeen:
 		return is.Before, nil
 	case is == nil:
-		if _, err := q.Exec(ctx, "DELETE FROM control.visit WHERE person IN (SELECT person FROM control.visit WHERE seen_at < $1 LIMIT $2)", now.Add(-visitKept), mostForgotten); err != nil {
-			return nil, fmt.Errorf("forget old visits: %w", err)
+		if err := pg.Exec(ctx, q, "forget old visits", "DELETE FROM control.visit WHERE person IN (SELECT person FROM control.visit WHERE seen_at < $1 LIMIT $2)", now.Add(-visitKept), mostForgotten); err != nil {
+			return nil, err
 		}
 	}
-	is, err = one[visit](ctx, q, `INSERT INTO control.visit AS v (person, seen_at) VALUES ($1, $2)
+	noted, err := pg.One(ctx, q, "note a visit", pgx.RowToStructByName[visit], `INSERT INTO control.visit AS v (person, seen_at) VALUES ($1, $2)
 		ON CONFLICT (person) DO UPDATE SET seen_at = greatest(v.seen_at, $2), before = CASE WHEN $2 - v.seen_at >= $3 THEN v.seen_at ELSE v.before END
 		RETURNING seen_at, before`, person, now, visitOver)
-	if err != nil {
-		return nil, fmt.Errorf("note a visit: %w", err)
-	}
-	return is.Before, nil
+	return noted.Before, err
 }

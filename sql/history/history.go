@@ -115,22 +115,14 @@ func runAll(ctx context.Context, conn driver.Conn, names []string) error {
 // objects are the tables and views that are there. One that takes another's name
 // has another id, where the database gives ids.
 func objects(ctx context.Context, conn driver.Conn) (map[string]uuid.UUID, error) {
-	rows, err := conn.Query(ctx, "SELECT name, uuid FROM system.tables WHERE database = currentDatabase()")
-	if err != nil {
-		return nil, fmt.Errorf("tables: %w", err)
-	}
-	defer rows.Close()
 	out := map[string]uuid.UUID{}
-	for rows.Next() {
-		var name string
-		var id uuid.UUID
-		if err := rows.Scan(&name, &id); err != nil {
-			return nil, fmt.Errorf("tables: %w", err)
+	var name string
+	var id uuid.UUID
+	for err := range Each(ctx, conn, "tables", []any{&name, &id}, "SELECT name, uuid FROM system.tables WHERE database = currentDatabase()") {
+		if err != nil {
+			return nil, err
 		}
 		out[name] = id
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("tables: %w", err)
 	}
 	return out, nil
 }
@@ -145,21 +137,13 @@ func noted(ctx context.Context, conn driver.Conn) (map[uint32]executed, error) {
 	if !has { // made by an earlier version, or not yet
 		return out, nil
 	}
-	rows, err := conn.Query(ctx, "SELECT version, digest, object FROM schema_version ORDER BY applied_at")
-	if err != nil {
-		return nil, fmt.Errorf("versions: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var version uint32
-		var e executed
-		if err := rows.Scan(&version, &e.digest, &e.object); err != nil {
-			return nil, fmt.Errorf("versions: %w", err)
+	var version uint32
+	var e executed
+	for err := range Each(ctx, conn, "versions", []any{&version, &e.digest, &e.object}, "SELECT version, digest, object FROM schema_version ORDER BY applied_at") {
+		if err != nil {
+			return nil, err
 		}
 		out[version] = e
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("versions: %w", err)
 	}
 	return out, nil
 }
@@ -266,18 +250,13 @@ func Executed(ctx context.Context, conn driver.Conn) ([]int64, error) {
 	if err := conn.QueryRow(ctx, "SELECT count() > 0 FROM system.tables WHERE database = currentDatabase() AND name = 'schema_version'").Scan(&has); err != nil || !has {
 		return nil, err
 	}
-	rows, err := conn.Query(ctx, "SELECT DISTINCT toInt64(version) AS v FROM schema_version ORDER BY v")
-	if err != nil {
-		return nil, fmt.Errorf("versions: %w", err)
-	}
-	defer rows.Close()
 	var out []int64
-	for rows.Next() {
-		var n int64
-		if err := rows.Scan(&n); err != nil {
-			return nil, fmt.Errorf("versions: %w", err)
+	var n int64
+	for err := range Each(ctx, conn, "versions", []any{&n}, "SELECT DISTINCT toInt64(version) AS v FROM schema_version ORDER BY v") {
+		if err != nil {
+			return nil, err
 		}
 		out = append(out, n)
 	}
-	return out, rows.Err()
+	return out, nil
 }

@@ -105,11 +105,8 @@ func AddLetters(ctx context.Context, tx pgx.Tx, schema string, letters []Letter)
 			text(l.Topic, maxLetterText), text(l.Event, maxLetterText), text(l.Key, maxLetterText), text(l.Subject, maxLetterText),
 			l.Class, text(l.Cause, maxLetterCause), l.Became, l.Size, l.Whole, l.Packed)
 	}
-	b.Queue(`DELETE FROM ` + schema + `.outbox_letter WHERE id <= (SELECT max(id) FROM ` + schema + `.outbox_letter) - ` + fmt.Sprint(maxLetters))
-	if err := tx.SendBatch(ctx, b).Close(); err != nil {
-		return fmt.Errorf("keep what %s.outbox can't publish: %w", schema, err)
-	}
-	return nil
+	b.Queue(`DELETE FROM `+schema+`.outbox_letter WHERE id <= (SELECT max(id) FROM `+schema+`.outbox_letter) - $1::bigint`, maxLetters)
+	return pg.Send(ctx, tx, "keep what "+schema+".outbox can't publish", b)
 }
 
 // Letters returns a schema's letters without their bytes, the oldest
@@ -129,11 +126,7 @@ func Letters(ctx context.Context, q pg.Querier, schema string) ([]Letter, error)
 
 // LetterBytes returns the bytes that are kept of a letter.
 func LetterBytes(ctx context.Context, q pg.Querier, schema string, id int64) ([]byte, error) {
-	var packed []byte
-	if err := q.QueryRow(ctx, "SELECT packed FROM "+schema+".outbox_letter WHERE id = $1", id).Scan(&packed); err != nil {
-		return nil, fmt.Errorf("read the dead letter %d of %s.outbox: %w", id, schema, err)
-	}
-	return packed, nil
+	return pg.One(ctx, q, fmt.Sprintf("read the dead letter %d of %s.outbox", id, schema), pgx.RowTo[[]byte], "SELECT packed FROM "+schema+".outbox_letter WHERE id = $1", id)
 }
 
 // ErrLetterDecided says that somebody has decided about a letter already, or
@@ -171,8 +164,5 @@ func DecideLetter(ctx context.Context, db pg.Beginner, schema string, id int64, 
 
 // OpenLetters counts the letters of an outbox that nobody has decided about.
 func OpenLetters(ctx context.Context, q pg.Querier, schema string) (n int64, err error) {
-	if err = q.QueryRow(ctx, "SELECT count(*) FROM "+schema+".outbox_letter WHERE decision = ''").Scan(&n); err != nil {
-		return 0, fmt.Errorf("count the dead letters of %s.outbox: %w", schema, err)
-	}
-	return n, nil
+	return pg.One(ctx, q, "count the dead letters of "+schema+".outbox", pgx.RowTo[int64], "SELECT count(*) FROM "+schema+".outbox_letter WHERE decision = ''")
 }

@@ -2,8 +2,9 @@ package outbox
 
 import (
 	"context"
-	"fmt"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"tributary/internal/pg"
 )
@@ -18,11 +19,13 @@ type Depth struct {
 // hundreds of events, and is gone once they are acknowledged.
 func Measure(ctx context.Context, q pg.Querier, schema string) (d Depth, err error) {
 	var seconds float64
-	err = q.QueryRow(ctx, `SELECT coalesce(sum(events), 0), greatest(0, coalesce(extract(epoch FROM clock_timestamp() -
-		(SELECT created_at FROM `+schema+`.outbox ORDER BY id LIMIT 1)), 0))::float8 FROM `+schema+`.outbox`).Scan(&d.Events, &seconds)
-	if err != nil {
-		return d, fmt.Errorf("measure %s.outbox: %w", schema, err)
-	}
+	err = pg.Row(ctx, q, "measure "+schema+".outbox", []any{&d.Events, &seconds}, `SELECT coalesce(sum(events), 0), greatest(0, coalesce(extract(epoch FROM clock_timestamp() -
+		(SELECT created_at FROM `+schema+`.outbox ORDER BY id LIMIT 1)), 0))::float8 FROM `+schema+`.outbox`)
 	d.Oldest = time.Duration(seconds * float64(time.Second))
-	return d, nil
+	return d, err
+}
+
+// Empty tells whether the broker has acknowledged all of a schema's outbox.
+func Empty(ctx context.Context, q pg.Querier, schema string) (bool, error) {
+	return pg.One(ctx, q, "look into "+schema+".outbox", pgx.RowTo[bool], "SELECT NOT EXISTS (SELECT FROM "+schema+".outbox)")
 }

@@ -70,10 +70,7 @@ func add(ctx context.Context, tx pgx.Tx, schema string, records []schemas.Record
 	if wake {
 		batch.Queue("SELECT pg_notify($1, '')", schema+"_outbox")
 	}
-	if err := tx.SendBatch(ctx, batch).Close(); err != nil {
-		return fmt.Errorf("append to %s.outbox: %w", schema, err)
-	}
-	return nil
+	return pg.Send(ctx, tx, "append to "+schema+".outbox", batch)
 }
 
 // packLength is how many of the records go into the next row.
@@ -115,10 +112,7 @@ func Read(ctx context.Context, q pg.Querier, schema string, after int64, events 
 // Rewrite leaves only the given events in a row: the others are
 // acknowledged, or told otherwise.
 func Rewrite(ctx context.Context, q pg.Querier, schema string, row Row, left []schemas.Record) error {
-	if _, err := q.Exec(ctx, "UPDATE "+schema+".outbox SET events = $3, packed = $4 WHERE id = $1 AND created_at = $2", row.ID, row.Created, len(left), schemas.PackRecords(left)); err != nil {
-		return fmt.Errorf("take out of %s.outbox what was published: %w", schema, err)
-	}
-	return nil
+	return pg.Exec(ctx, q, "take out of "+schema+".outbox what was published", "UPDATE "+schema+".outbox SET events = $3, packed = $4 WHERE id = $1 AND created_at = $2", row.ID, row.Created, len(left), schemas.PackRecords(left))
 }
 
 // Delete removes rows whose events the broker has acknowledged. Where the
@@ -126,10 +120,7 @@ func Rewrite(ctx context.Context, q pg.Querier, schema string, row Row, left []s
 // same ids.
 func Delete(ctx context.Context, q pg.Querier, schema string, rows []Row) error {
 	ids, created := named(rows)
-	if _, err := q.Exec(ctx, "DELETE FROM "+schema+".outbox o USING "+these, ids, created); err != nil {
-		return fmt.Errorf("delete from %s.outbox: %w", schema, err)
-	}
-	return nil
+	return pg.Exec(ctx, q, "delete from "+schema+".outbox", "DELETE FROM "+schema+".outbox o USING "+these, ids, created)
 }
 
 // DeleteUnder is Delete in one statement, which fails with pg.ErrLeaseLost, and removes
@@ -163,10 +154,7 @@ func named(rows []Row) (ids []int64, created []time.Time) {
 // fast publisher would leave as much behind as it has published. Where autovacuum
 // is at it just now, nothing is waited for.
 func Vacuum(ctx context.Context, q pg.Querier, schema string) error {
-	if _, err := q.Exec(ctx, "VACUUM (SKIP_LOCKED, TRUNCATE false) "+schema+".outbox"); err != nil {
-		return fmt.Errorf("vacuum %s.outbox: %w", schema, err)
-	}
-	return nil
+	return pg.Exec(ctx, q, "vacuum "+schema+".outbox", "VACUUM (SKIP_LOCKED, TRUNCATE false) "+schema+".outbox")
 }
 
 // Outbox appends events to one schema's outbox.

@@ -99,8 +99,8 @@ func readApplied(ctx context.Context, q pg.Querier) (a applied, err error) {
 }
 
 func (p *profile) apply(ctx context.Context, tx pgx.Tx) error {
-	if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", int64(applyLock)); err != nil {
-		return fmt.Errorf("lock the profile's tables: %w", err)
+	if err := pg.Exec(ctx, tx, "lock the profile's tables", "SELECT pg_advisory_xact_lock($1)", int64(applyLock)); err != nil {
+		return err
 	}
 	before, err := readApplied(ctx, tx)
 	if err != nil {
@@ -148,12 +148,9 @@ func (p *profile) apply(ctx context.Context, tx pgx.Tx) error {
 		return err
 	}
 	views = slices.DeleteFunc(views, func(name string) bool { return slices.Contains(others, name) })
-	if _, err := tx.Exec(ctx, `INSERT INTO warehouse.profile (name, version, digest, tables, views) VALUES ($1, $2, $3, $4, $5)
+	return pg.Exec(ctx, tx, "note what the profile has made", `INSERT INTO warehouse.profile (name, version, digest, tables, views) VALUES ($1, $2, $3, $4, $5)
 		ON CONFLICT (one) DO UPDATE SET name = $1, version = $2, digest = $3, tables = $4, views = $5`,
-		p.mapping.Name, p.mapping.Version, p.digest, made.names(), orEmpty(views)); err != nil {
-		return fmt.Errorf("note what the profile has made: %w", err)
-	}
-	return nil
+		p.mapping.Name, p.mapping.Version, p.digest, made.names(), orEmpty(views))
 }
 
 // bring gives the tables that are there what the profile has newly declared.
@@ -193,10 +190,7 @@ func (p *profile) createViews(ctx context.Context, tx pgx.Tx) error {
 
 // runAll runs statements in one go, since there are hundreds.
 func runAll(ctx context.Context, tx pgx.Tx, what string, statements []string) error {
-	if _, err := tx.Exec(ctx, strings.Join(statements, ";\n")); err != nil {
-		return fmt.Errorf("make the %s of the mapping: %w", what, err)
-	}
-	return nil
+	return pg.Exec(ctx, tx, "make the "+what+" of the mapping", strings.Join(statements, ";\n"))
 }
 
 // runFile runs all statements of a file; its errors name the line.

@@ -26,21 +26,13 @@ func Target() beside.Target { return beside.Target{From: Schema, To: Built} }
 // Exists tells whether a schema of the warehouse is there: Schema, Built or
 // Replaced.
 func Exists(ctx context.Context, q pg.Querier, schema string) (bool, error) {
-	var there bool
-	err := q.QueryRow(ctx, "SELECT to_regclass($1) IS NOT NULL", schema+".state").Scan(&there)
-	if err != nil {
-		return false, fmt.Errorf("look for the schema %s: %w", schema, err)
-	}
-	return there, nil
+	return pg.One(ctx, q, "look for the schema "+schema, pgx.RowTo[bool], "SELECT to_regclass($1) IS NOT NULL", schema+".state")
 }
 
 // HasChain tells whether the live schema notes the digests of positions: one of
 // an older version doesn't.
 func HasChain(ctx context.Context, q pg.Querier) (there bool, err error) {
-	if err := q.QueryRow(ctx, "SELECT to_regclass('warehouse.chain') IS NOT NULL").Scan(&there); err != nil {
-		return false, fmt.Errorf("look for the chain of positions: %w", err)
-	}
-	return there, nil
+	return pg.One(ctx, q, "look for the chain of positions", pgx.RowTo[bool], "SELECT to_regclass('warehouse.chain') IS NOT NULL")
 }
 
 // Applied tells whether the live warehouse applied a record with a digest as a
@@ -49,10 +41,7 @@ func Applied(ctx context.Context, q pg.Querier, position int64, digest []byte) (
 	if there, err := HasChain(ctx, q); err != nil || !there {
 		return false, err
 	}
-	if err := q.QueryRow(ctx, "SELECT EXISTS (SELECT FROM warehouse.chain WHERE position = $1 AND digest = $2)", position, digest).Scan(&applied); err != nil {
-		return false, fmt.Errorf("ask whether a position was applied: %w", err)
-	}
-	return applied, nil
+	return pg.One(ctx, q, "ask whether a position was applied", pgx.RowTo[bool], "SELECT EXISTS (SELECT FROM warehouse.chain WHERE position = $1 AND digest = $2)", position, digest)
 }
 
 // MakeBuilt makes the schema Built anew: empty, with the tables and views of
@@ -128,10 +117,7 @@ func carryLists(ctx context.Context, tx pgx.Tx) error {
 // own are the tables and views of the profile that the live schema was made with:
 // another profile's are not made again, and may go.
 func own(ctx context.Context, q pg.Querier) (names []string, err error) {
-	if err := q.QueryRow(ctx, "SELECT coalesce(min(tables), '{}') || coalesce(min(views), '{}') FROM warehouse.profile").Scan(&names); err != nil {
-		return nil, fmt.Errorf("read what the profile has made: %w", err)
-	}
-	return names, nil
+	return pg.One(ctx, q, "read what the profile has made", pgx.RowTo[[]string], "SELECT coalesce(min(tables), '{}') || coalesce(min(views), '{}') FROM warehouse.profile")
 }
 
 // shapes are the tables of the schema Built, but for those that hold the state of running

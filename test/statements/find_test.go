@@ -84,6 +84,14 @@ func (f *found) expand(e ast.Expr, to store, bound map[types.Object]given, at to
 		}
 		for _, c := range calls {
 			more, place := v.with(nil).bound, at
+			passed := f.passedOn(e, owner, c.expr)
+			if passed != nil && owner.object != nil && owner.object.Pkg().Path() == module+"internal/pg" {
+				f.expand(passed, to, nil, passed.Pos(), 0, new(work), each)
+				continue
+			}
+			if passed != nil {
+				place = passed.Pos()
+			}
 			if deep == 0 { // each caller anew
 				left = new(work)
 			}
@@ -94,9 +102,6 @@ func (f *found) expand(e ast.Expr, to store, bound map[types.Object]given, at to
 					more[param] = given{}
 				case i < len(c.expr.Args):
 					more[param] = given{expr: c.expr.Args[i]}
-					if id, is := e.(*ast.Ident); is && f.info.Uses[id] == param {
-						place = c.expr.Args[i].Pos()
-					}
 				}
 			}
 			f.expand(e, to, more, place, deep+1, left, each)
@@ -118,6 +123,21 @@ func (f *found) expand(e ast.Expr, to store, bound map[types.Object]given, at to
 		}
 		each(s)
 	}
+}
+
+// passedOn is what a call gives for the parameter of a function that an expression is; nil
+// where it is something else. The functions of internal/pg only pass statements on.
+func (f *found) passedOn(e ast.Expr, owner *function, call *ast.CallExpr) ast.Expr {
+	id, is := e.(*ast.Ident)
+	if !is {
+		return nil
+	}
+	for i, param := range owner.params {
+		if param != nil && f.info.Uses[id] == param && i < len(call.Args) {
+			return call.Args[i]
+		}
+	}
+	return nil
 }
 
 // function is the name of the function that a place lies in.
@@ -218,72 +238,4 @@ func outboxes(v *types.Var) []value {
 		return texts(control.Schema, warehouse.Schema)
 	}
 	return nil
-}
-
-// conditions are what Where and Arg of pg.Conditions return, if all is demanded that
-// may be.
-func (v *evaluation) conditions(method string, e *ast.CallExpr) []value {
-	at := fmt.Sprint(e.Pos())
-	if method == "Arg" {
-		return texts(parameter(at))
-	}
-	selector, _ := ast.Unparen(e.Fun).(*ast.SelectorExpr)
-	id, is := ast.Unparen(selector.X).(*ast.Ident)
-	if !is {
-		return why("conditions")
-	}
-	variable, is := v.info.Uses[id].(*types.Var)
-	if !is {
-		return why("conditions")
-	}
-	all := v.demanded(variable, 0)
-	if len(all) == 0 {
-		return texts("")
-	}
-	return texts("", " WHERE "+strings.Join(all, " AND "))
-}
-
-// demanded are the conditions that are added to a variable, by functions that it is
-// given to also.
-func (v *evaluation) demanded(object types.Object, depth int) (all []string) {
-	if depth > 4 {
-		return nil
-	}
-	for _, c := range v.demands[object] {
-		selector, is := ast.Unparen(c.expr.Fun).(*ast.SelectorExpr)
-		if is && selector.Sel.Name == "Add" && v.named(selector.X) == object {
-			for _, x := range v.of(c.expr.Args[0]) {
-				if x.kind == text {
-					all = append(all, condition(x.text, fmt.Sprint(c.expr.Pos())))
-				}
-			}
-		}
-		for i, arg := range c.expr.Args {
-			if v.named(arg) != object {
-				continue
-			}
-			for _, f := range v.called(c.expr) {
-				if i < len(f.params) && f.params[i] != nil {
-					all = append(all, v.demanded(f.params[i], depth+1)...)
-				}
-			}
-		}
-	}
-	return all
-}
-
-// condition is a condition whose %s are parameters.
-func condition(format, key string) string {
-	n := strings.Count(format, "%s") + strings.Count(format, "%[")
-	values := make([]any, n)
-	for i := range values {
-		values[i] = parameter(fmt.Sprint(key, ".", i))
-	}
-	if strings.Contains(format, "%[") {
-		values = values[:2]
-		if !strings.Contains(format, "%[2]") {
-			values = values[:1]
-		}
-	}
-	return fmt.Sprintf(format, values...)
 }

@@ -59,11 +59,6 @@ type Person struct {
 // Program tells whether a program asks, with a token.
 func (p Person) Program() bool { return strings.HasPrefix(p.Name, "token:") }
 
-// Sees tells whether what concerns a centre may be shown to this person.
-func (p Person) Sees(centre string) bool {
-	return p.Role >= Reader || p.Role == Producer && p.Centre != "" && p.Centre == centre
-}
-
 type key struct{}
 
 // With returns a context that knows who asks.

@@ -23,6 +23,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"tributary/internal/backoff"
 )
 
 // readyLine is what the child prints once it serves.
@@ -161,20 +163,16 @@ func settings(memory int64) map[string]string {
 func openEngine(ctx context.Context, lib *library, args []string, base map[string]string, repair func()) (*conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, lockPatience)
 	defer cancel()
-	tick := time.NewTicker(200 * time.Millisecond)
-	defer tick.Stop()
-	for {
+	var last error
+	for range backoff.Every(ctx, 200*time.Millisecond) {
 		c, err := dial(lib, args, base)
 		if err == nil {
 			return c, nil
 		}
+		last = err
 		repair()
-		select {
-		case <-ctx.Done():
-			return nil, fmt.Errorf("open ClickHouse's engine (%s): %w", strings.Join(args, " "), err)
-		case <-tick.C:
-		}
 	}
+	return nil, fmt.Errorf("open ClickHouse's engine (%s): %w", strings.Join(args, " "), last)
 }
 
 func newHandler(lib *library, first *conn, args []string, base map[string]string, log *slog.Logger) (*handler, error) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"tributary/internal/backoff"
 	"tributary/internal/pg"
 )
 
@@ -43,8 +44,6 @@ func newWatch(o Options, served func() int) *watch {
 
 // run looks again and again until ctx ends.
 func (w *watch) run(ctx context.Context) {
-	tick := time.NewTicker(w.limits.look)
-	defer tick.Stop()
 	var conn *pgx.Conn
 	defer func() {
 		if conn != nil {
@@ -52,12 +51,7 @@ func (w *watch) run(ctx context.Context) {
 		}
 	}()
 	failed := false
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+	for range backoff.Every(ctx, w.limits.look) {
 		if w.served() == 0 {
 			continue
 		}
