@@ -30,6 +30,7 @@ const (
 	archive  = "go run ./bench/archive"
 	insert   = "go run ./bench/insert"
 	rebuild  = " TRIBUTARY_REQUIRE_ENGINES=1 go test -count=1 -timeout 0 -v -run ^TestRebuildBesideCopy$ ./consumers/tracker"
+	verify   = "go run ./bench/verify -binary BINARY"
 	up       = "go run ./bench/up -binary BINARY"
 )
 
@@ -71,6 +72,9 @@ var rows = []row{
 	{name: "load-end", work: "the same with the batch's end", beside: "COPY of its rows", asked: 0.45, command: insert, line: "bench batch-end"},
 	{name: "rebuild", work: "the tracker rebuilt of 150,000 events", beside: "COPY of its rows", asked: 0.5, command: "TRIBUTARY_REBUILD_EVENTS=150000" + rebuild, line: "bench rebuild", onlyOnce: true},
 	{name: "rebuild-long", work: "the tracker rebuilt of 5 million events", beside: "COPY of its rows", asked: 0.65, command: "TRIBUTARY_REBUILD_EVENTS=5000000" + rebuild, line: "bench rebuild", onlyOnce: true},
+	{name: "verify-tracker", work: "tracker verify at 8,000 zips", beside: "one scan of what it compares", asked: 0.25, command: verify, line: "bench verify tracker"},
+	{name: "verify-history", work: "history verify at 8,000 zips", beside: "one scan of what it compares", asked: 0.25, command: verify, line: "bench verify history"},
+	{name: "verify-warehouse", work: "warehouse verify at 8,000 zips", beside: "one scan of what it compares", asked: 0.25, command: verify, line: "bench verify warehouse"},
 }
 
 // missing are the programs that the row needs and that are not there.
