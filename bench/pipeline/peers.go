@@ -91,7 +91,7 @@ func (s *script) time(ctx context.Context, r *rig.Rig, round int) (took, cpu flo
 		return 0, 0, err
 	}
 	config, err := json.Marshal(map[string]any{"inbox": filepath.Join(r.Dir, "inbox"), "sources": r.Mirrors(), "xsd": xsd,
-		"dsn": fmt.Sprintf("host=%s port=%d user=%s password=%s dbname=%s", at.Host, at.Port, at.User, at.Password, database)})
+		"dsn": fmt.Sprintf("host='%s' port=%d user='%s' password='%s' dbname=%s", at.Host, at.Port, at.User, at.Password, database)})
 	if err != nil {
 		return 0, 0, err
 	}
