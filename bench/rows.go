@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os/exec"
 	"strings"
@@ -17,9 +18,9 @@ type row struct {
 	// needs are programs of others.
 	needs []string
 	// command measures it, and prints a line that holds line and words key=value, of which
-	// value (ratio, if none is named) is the one that is asked for. BINARY stands for the
-	// program.
-	command, line, value string
+	// value (ratio, if none is named) is the one that is asked for, and ours and peer (the
+	// same, if none is named) what it is of. BINARY stands for the program.
+	command, line, value, ours, peer string
 	// onlyOnce is of a bench that has no rounds.
 	onlyOnce bool
 }
@@ -31,7 +32,7 @@ const (
 	insert   = "go run ./bench/insert"
 	rebuild  = " TRIBUTARY_REQUIRE_ENGINES=1 go test -count=1 -timeout 0 -v -run ^TestRebuildBesideCopy$ ./consumers/tracker"
 	verify   = "go run ./bench/verify -binary BINARY"
-	up       = "go run ./bench/up -binary BINARY"
+	burst    = "go run ./bench/burst -binary BINARY"
 )
 
 // rows are all that is measured, in the order in which it is.
@@ -45,11 +46,11 @@ var rows = []row{
 	{name: "growth", work: "the processor's time per zip of 8,000", beside: "that of 500",
 		asked: 1.05, most: true, command: pipeline + " -growth 8000", line: "bench growth"},
 	{name: "at-once", work: "10,000 zips that appear at once, zips per second", beside: "the same in runs of 500",
-		asked: 0.9, command: up + " -at-once 10000", line: "bench at-once", onlyOnce: true},
+		asked: 0.9, command: burst + " -zips 10000 -run 500", line: "bench burst", ours: "once", peer: "runs"},
 	{name: "first", work: "the first document of 4,000 zips of one centre that appear at once", beside: "nothing",
-		asked: 3, most: true, unit: "s", command: up + " -first 4000", line: "bench first", value: "first", onlyOnce: true},
+		asked: 3, most: true, unit: "s", command: burst + " -zips 4000 -centres 1 -run 0", line: "bench burst", value: "first"},
 	{name: "one-file", work: "one new file, from its listing to the warehouse, with nothing else to do", beside: "nothing",
-		asked: 0.4, most: true, unit: "s", command: up + " -one-file", line: "bench one-file", value: "ours"},
+		asked: 0.4, most: true, unit: "s", command: "go run ./bench/onefile -binary BINARY", line: "bench one-file", value: "ours"},
 	{name: "idle", work: "four sources polled every 2 s without news", beside: "one processor",
 		asked: 0.05, most: true, unit: "processors", command: "go run ./bench/idle -binary BINARY", line: "bench idle", value: "processors", onlyOnce: true},
 	{name: "sftp-small", work: "5,000 files of 20 KB over SFTP, hashed and durable", beside: "lftp", asked: 2, needs: []string{"lftp"}, command: transfer + "sftp", line: "bench transfer sftp small"},
@@ -58,12 +59,12 @@ var rows = []row{
 	{name: "ftp-large", work: "20 files of 50 MB over FTP", beside: "lftp", asked: 1.2, needs: []string{"lftp"}, command: transfer + "ftp", line: "bench transfer ftp large"},
 	{name: "http-small", work: "5,000 files of 20 KB over HTTP", beside: "aria2c", asked: 1, needs: []string{"aria2c"}, command: transfer + "http", line: "bench transfer http small"},
 	{name: "http-large", work: "20 files of 50 MB over HTTP", beside: "aria2c", asked: 1, needs: []string{"aria2c"}, command: transfer + "http", line: "bench transfer http large"},
-	{name: "http-small-floor", work: "5,000 files of 20 KB over HTTP", beside: "the floor", asked: 0.8, needs: []string{"aria2c"}, command: transfer + "http", line: "bench transfer http small", value: "of_floor"},
-	{name: "http-large-floor", work: "20 files of 50 MB over HTTP", beside: "the floor", asked: 0.8, needs: []string{"aria2c"}, command: transfer + "http", line: "bench transfer http large", value: "of_floor"},
+	{name: "http-small-floor", work: "5,000 files of 20 KB over HTTP", beside: "the floor", asked: 0.8, needs: []string{"aria2c"}, command: transfer + "http", line: "bench transfer http small", value: "of_floor", peer: "floor"},
+	{name: "http-large-floor", work: "20 files of 50 MB over HTTP", beside: "the floor", asked: 0.8, needs: []string{"aria2c"}, command: transfer + "http", line: "bench transfer http large", value: "of_floor", peer: "floor"},
 	{name: "s3-small", work: "5,000 files of 20 KB over S3", beside: "rclone", asked: 1, needs: []string{"rclone"}, command: transfer + "s3", line: "bench transfer s3 small"},
 	{name: "s3-large", work: "20 files of 50 MB over S3", beside: "rclone", asked: 1, needs: []string{"rclone"}, command: transfer + "s3", line: "bench transfer s3 large"},
-	{name: "s3-small-floor", work: "5,000 files of 20 KB over S3", beside: "the floor", asked: 0.8, needs: []string{"rclone"}, command: transfer + "s3", line: "bench transfer s3 small", value: "of_floor"},
-	{name: "s3-large-floor", work: "20 files of 50 MB over S3", beside: "the floor", asked: 0.8, needs: []string{"rclone"}, command: transfer + "s3", line: "bench transfer s3 large", value: "of_floor"},
+	{name: "s3-small-floor", work: "5,000 files of 20 KB over S3", beside: "the floor", asked: 0.8, needs: []string{"rclone"}, command: transfer + "s3", line: "bench transfer s3 small", value: "of_floor", peer: "floor"},
+	{name: "s3-large-floor", work: "20 files of 50 MB over S3", beside: "the floor", asked: 0.8, needs: []string{"rclone"}, command: transfer + "s3", line: "bench transfer s3 large", value: "of_floor", peer: "floor"},
 	{name: "ftp-listing", work: "100,000 zips listed by FTP, known from before", beside: "lftp cls", asked: 2, needs: []string{"lftp"}, command: "go run ./bench/listing", line: "bench listing"},
 	{name: "unzip", work: "680 MB of a zip inflated, checked and hashed", beside: "unzip", asked: 1.8, needs: []string{"unzip", "bsdtar"}, command: archive, line: "bench archive unzip"},
 	{name: "bsdtar", work: "the same", beside: "bsdtar", asked: 0.8, needs: []string{"unzip", "bsdtar"}, command: archive, line: "bench archive bsdtar"},
@@ -99,22 +100,16 @@ func (r row) asks() string {
 func (r row) read(printed string) []string {
 	line := []string{r.name, "", "", "", r.asks(), "", "not measured"}
 	words := r.words(printed)
-	key := r.value
-	if key == "" {
-		key = "ratio"
-	}
+	key := cmp.Or(r.value, "ratio")
 	var value float64
 	if _, err := fmt.Sscanf(words[key], "%f", &value); err != nil {
 		return line
 	}
-	line[1], line[2], line[5] = words["ours"], words["peer"], words["rounds"]
+	line[1], line[2], line[5] = words[cmp.Or(r.ours, "ours")], words[cmp.Or(r.peer, "peer")], words["rounds"]
 	if r.unit != "" {
 		line[1] = strings.TrimSuffix(words[key], r.unit) + " " + r.unit
 	} else {
 		line[3] = words[key]
-	}
-	if key == "of_floor" {
-		line[2] = words["floor"]
 	}
 	line[6] = "reached"
 	if r.most && value > r.asked || !r.most && value < r.asked {

@@ -23,7 +23,7 @@ func TestRowsAreReadFromWhatBenchesPrint(t *testing.T) {
 		{"the last of several", least, "bench a b ratio=2\nbench a b ratio=1\n", []string{"r", "", "", "1", "≥ 1.2", "", "not reached"}},
 		{"an amount", most, "bench a first=0.05s rounds=3\n", []string{"r", "0.05 s", "", "", "≤ 0.05 s", "3", "reached"}},
 		{"an amount that is too high", most, "bench a first=0.06s rounds=3\n", []string{"r", "0.06 s", "", "", "≤ 0.05 s", "3", "not reached"}},
-		{"the floor", row{name: "r", asked: 0.8, line: "bench a", value: "of_floor"}, "bench a ours=2s peer=1s ratio=0.5 floor=1.8s of_floor=0.9 rounds=2\n", []string{"r", "2s", "1.8s", "0.9", "≥ 0.8", "2", "reached"}},
+		{"the floor", row{name: "r", asked: 0.8, line: "bench a", value: "of_floor", peer: "floor"}, "bench a ours=2s peer=1s ratio=0.5 floor=1.8s of_floor=0.9 rounds=2\n", []string{"r", "2s", "1.8s", "0.9", "≥ 0.8", "2", "reached"}},
 		{"nothing", least, "", []string{"r", "", "", "", "≥ 1.2", "", "not measured"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

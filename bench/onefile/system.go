@@ -20,7 +20,7 @@ import (
 const (
 	centres   = 4 // of the corpus, each with a source
 	documents = 3 // of a zip
-	look      = 20 * time.Millisecond
+	look      = 10 * time.Millisecond
 	patience  = 20 * time.Minute
 )
 
@@ -29,16 +29,15 @@ type system struct {
 	up     *exec.Cmd
 	ended  chan error
 	conn   *pgx.Conn
-	hidden [][]file // by source
+	hidden []file
 	shown  int
-	before int64 // number of the last session that found any
 }
 
 // file is one that is hidden, and where it is to appear.
 type file struct{ from, to string }
 
 // with runs f on a new system, to whose sources zips are to appear.
-func (b *bench) with(ctx context.Context, zips int, f func(*system) error) (err error) {
+func (b *bench) with(ctx context.Context, zips int, f func(context.Context, *system) error) (err error) {
 	dir, err := os.MkdirTemp("", "tributary-up-")
 	if err != nil {
 		return err
@@ -62,7 +61,7 @@ func (b *bench) with(ctx context.Context, zips int, f func(*system) error) (err 
 		if err != nil {
 			return err
 		}
-		s.hidden = append(s.hidden, files)
+		s.hidden = append(s.hidden, files...)
 	}
 	s.up = exec.CommandContext(ctx, b.binary, "up", "--config", r.Config, "--log-level", "warn")
 	s.up.Stderr = os.Stderr
@@ -88,7 +87,7 @@ func (b *bench) with(ctx context.Context, zips int, f func(*system) error) (err 
 	if err != nil {
 		return err
 	}
-	return f(s)
+	return f(ctx, s)
 }
 
 // hide takes away what a source shows.
@@ -104,79 +103,28 @@ func hide(source string) (files []file, err error) {
 	return files, err
 }
 
-// show has files appear.
-func (s *system) show(ctx context.Context, files []file) error {
-	if err := s.conn.QueryRow(ctx, "SELECT coalesce(max(number), 0) FROM control.session WHERE id IN (SELECT session FROM control.look)").Scan(&s.before); err != nil {
-		return err
+// ingest has one file more appear, waits until its documents are in the warehouse and the
+// overview is made, and tells how many seconds after its listing that was.
+func (s *system) ingest(ctx context.Context) (seconds float64, err error) {
+	if err := os.Rename(s.hidden[s.shown].from, s.hidden[s.shown].to); err != nil {
+		return 0, err
 	}
-	for _, f := range files {
-		if err := os.Rename(f.from, f.to); err != nil {
-			return err
-		}
-	}
-	s.shown += len(files)
-	return nil
-}
-
-// sinceFound is how many seconds ago the session was opened that found the first of what was
-// shown after session $1; 0: none has.
-const sinceFound = `coalesce(extract(epoch FROM clock_timestamp() - (SELECT min(opened_at) FROM control.session WHERE number > $1 AND id IN (SELECT session FROM control.look))), 0)::float8`
-
-// take gives so many of the hidden files, as many of each source.
-func (s *system) take(n int) (files []file) {
-	for i := 0; len(files) < n; i = (i + 1) % len(s.hidden) {
-		if h := s.hidden[i]; len(h) > 0 {
-			files, s.hidden[i] = append(files, h[0]), h[1:]
-		}
-	}
-	return files
-}
-
-// ingest shows files, and waits until they are in the warehouse, their overviews made. It
-// tells how long that took from the session that found the first, and how long nothing went on
-// in between at most.
-func (s *system) ingest(ctx context.Context, files []file) (took, still time.Duration, err error) {
-	if err := s.show(ctx, files); err != nil {
-		return 0, 0, err
-	}
-	return s.ingested(ctx)
-}
-
-// progress is how far all is, in numbers that only grow, or shrink, while something goes on.
-type progress struct{ looks, attempts, outcomes, loaded, ends, next int64 }
-
-// ingested waits until all files that were shown are in the warehouse.
-func (s *system) ingested(ctx context.Context) (took, still time.Duration, err error) {
-	var last progress
-	var seconds float64
-	moved := time.Now()
+	s.shown++
 	err = s.eventually(ctx, func() (bool, error) {
-		var p progress
-		var open bool
-		err := s.conn.QueryRow(ctx, `SELECT (SELECT count(*) FROM control.look), (SELECT count(*) FROM control.attempt), (SELECT count(*) FROM control.document), (SELECT count(*) FROM warehouse.document),
-				(SELECT count(*) FROM warehouse.batch_end), (SELECT next_position FROM warehouse.state),
-				(SELECT next FROM control.position) > (SELECT next_position FROM warehouse.state) OR EXISTS (SELECT FROM control.batch WHERE released_at IS NULL),
-				`+sinceFound, s.before).
-			Scan(&p.looks, &p.attempts, &p.outcomes, &p.loaded, &p.ends, &p.next, &open, &seconds)
-		if err != nil {
-			return false, err
-		}
-		if p != last {
-			if last.looks > 0 {
-				still = max(still, time.Since(moved))
-			}
-			last, moved = p, time.Now()
-		}
-		return p.loaded == int64(s.shown)*documents && p.ends == 0 && !open, nil
+		var loaded int
+		var ends bool
+		err := s.conn.QueryRow(ctx, `SELECT (SELECT count(*) FROM warehouse.document),
+				EXISTS (SELECT FROM warehouse.batch_end) OR (SELECT next FROM control.position) > (SELECT next_position FROM warehouse.state) OR EXISTS (SELECT FROM control.batch WHERE released_at IS NULL),
+				extract(epoch FROM clock_timestamp() - (SELECT coalesce(max(listed_at), clock_timestamp()) FROM control.look))::float8`).Scan(&loaded, &ends, &seconds)
+		return loaded == s.shown*documents && !ends, err
 	})
-	return time.Duration(seconds * float64(time.Second)), still, err
+	return seconds, err
 }
 
 // eventually asks until it is so.
 func (s *system) eventually(ctx context.Context, is func() (bool, error)) error {
 	over := time.After(patience)
 	for {
-		began := time.Now()
 		done, err := is()
 		if done || err != nil {
 			return err
@@ -189,7 +137,7 @@ func (s *system) eventually(ctx context.Context, is func() (bool, error)) error 
 			return fmt.Errorf("tributary up ended: %w", err)
 		case <-over:
 			return errors.New("it takes longer than " + patience.String())
-		case <-time.After(max(look, 10*time.Since(began))): // what looks on is to cost little
+		case <-time.After(look):
 		}
 	}
 }
