@@ -82,7 +82,7 @@ func (b *bench) with(ctx context.Context, zips int, f func(context.Context, *sys
 	err = s.eventually(ctx, func() (bool, error) {
 		var polled int
 		err := s.conn.QueryRow(ctx, "SELECT count(DISTINCT source) FROM control.poll WHERE ended_at IS NOT NULL").Scan(&polled)
-		return err == nil && polled == centres, nil //nolint:nilerr // the table isn't there yet
+		return err == nil && polled == centres, nil // the table isn't there yet
 	})
 	if err != nil {
 		return err
