@@ -1,39 +1,34 @@
 # What the program does in how much time and memory, beside something that does
 # the same with less, in the same run.
 
+# What the script in Python imports that the pipeline is measured beside. It is kept under
+# a name that follows from what is pinned.
+SCRIPT := bench/pipeline/requirements.txt
+SCRIPT_DIR = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/tributary/script-$(shell sha256sum <$(SCRIPT) | cut -c1-12)
+
+.PHONY: bench-peers
+bench-peers: servers clients ## install the programs that make bench measures ours beside
+	$(call packages,lftp:lftp unzip:unzip aria2c:aria2 rclone:rclone bsdtar:libarchive-tools)
+	@if [ -e $(SCRIPT_DIR) ]; then exit 0; fi; mkdir -p $(dir $(SCRIPT_DIR)); part=$$(mktemp -d $(SCRIPT_DIR).XXXXXX); \
+	if PIP_ROOT_USER_ACTION=ignore python3 -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes --target $$part/lib -r $(SCRIPT); then mv $$part/lib $(SCRIPT_DIR); \
+	else echo "the Python packages of $(SCRIPT) can't be fetched: what needs them is skipped"; fi; rm -rf $$part
+
+# Every row of docs/explanation/performance.md, or ROW=name,… of them; what each needs is
+# listed by go run ./bench -list. ROUNDS is how often each is measured, where it isn't as
+# its bench has it.
 .PHONY: bench
-bench: engines servers clients ## the whole pipeline beside lftp, unzip and xmllint
-	$(call packages,lftp:lftp unzip:unzip)
-	$(GO) run ./bench
+bench: build engines bench-peers ## the table of what is fast beside what else: all rows, or ROW=name
+	PYTHONPATH=$(SCRIPT_DIR)/lib $(GO) run ./bench -binary $(BIN) $(if $(ROW),-row $(ROW)) $(if $(ROUNDS),-rounds $(ROUNDS))
 
-# The download stage beside lftp (SFTP, FTP), aria2c (HTTP) and rclone (S3), and for the
-# last two beside a floor. It fails where a row is below what is asked of it.
-#   make bench-transfer TRANSFER_FLAGS="-protocols http -small 500 -large 4 -rounds 2"
-.PHONY: bench-transfer
-bench-transfer: servers ## files fetched, hashed and stored durably, beside lftp, aria2c and rclone (TRANSFER_FLAGS)
-	$(call packages,lftp:lftp aria2c:aria2 rclone:rclone)
-	$(GO) run ./bench/transfer $(TRANSFER_FLAGS)
+.PHONY: bench-against
+bench-against: ## processor and memory of fixed work, beside the commit in bench/baseline; fails beyond 15 %
+	$(GO) run ./bench/against
+
 # The time of the processor, and the statements and bytes of log of Postgres, that a zip
-# takes; and what waiting takes, of four sources that are polled every 2 s or of none.
-# A machine that is busy elsewhere measures the same, or nearly.
-.PHONY: bench-cost bench-idle
+# takes. A machine that is busy elsewhere measures the same, or nearly.
+.PHONY: bench-cost
 bench-cost: build engines servers ## what 500 zips cost: processor, statements, log of Postgres
-	$(GO) run ./bench -binary $(BIN) -zips 500 -cost 20
-
-bench-idle: build engines servers ## what waiting costs, a second: with polls every 2 s, and with none
-	$(GO) run ./bench/idle -binary $(BIN)
-	$(GO) run ./bench/idle -binary $(BIN) -interval 1h
-
-# Files that appear all at once, beside the same files in runs of RUN; and of one centre.
-#   make bench-burst ZIPS=2000 RUN=500
-.PHONY: bench-burst
-bench-burst: build engines servers ## ZIPS zips at once beside runs of RUN, and 4,000 of one centre: zips per second, the first document
-	$(GO) run ./bench/burst -binary $(BIN) -zips 4000 -centres 1 -run 0
-	$(GO) run ./bench/burst -binary $(BIN) -zips $(or $(ZIPS),10000) -run $(or $(RUN),500)
-
-.PHONY: bench-insert
-bench-insert: engines ## a document of 4,000 experiments loaded, beside a bare COPY of its rows
-	$(GO) run ./bench/insert
+	$(GO) run ./bench/pipeline -binary $(BIN) -zips 500 -cost 20
 
 # What READERS people who have a page open, and hear of changes, cost ingest: every
 # other slice of the corpus is ingested while they look on, in the same run.
@@ -49,14 +44,6 @@ MEMBERS ?= 1,2,4,8
 .PHONY: bench-scale
 bench-scale: engines ## 1, 2, 4 and 8 members over a server of 50 ms a request; CPU per record
 	$(GO) run ./bench/scale -files $(or $(FILES),400) -members $(MEMBERS) -records $(or $(RECORDS),200000)
-
-# How fast the tracker is rebuilt from the log, beside a raw COPY of the same
-# rows, and in how much memory. EVENTS is the length of the log; a campaign
-# takes five million, which need 8 GB of disk for a quarter of an hour:
-#   make bench-rebuild EVENTS=5000000
-.PHONY: bench-rebuild
-bench-rebuild: engines ## tracker rebuild beside a raw COPY of the same rows: EVENTS events
-	TRIBUTARY_REQUIRE_ENGINES=1 TRIBUTARY_REBUILD_EVENTS=$(or $(EVENTS),280000) $(GO) test -count=1 -timeout 0 -v -run '^TestRebuildBesideCopy$$' ./consumers/tracker
 
 # How fast the history is filled again, against a plain INSERT of prepared
 # blocks of the same rows into the same table, round by round in the same run;

@@ -7,8 +7,16 @@ LISTED ?= 100000
 ENTRIES ?= 1000000
 DOCUMENTS ?= 1000000
 
+# What each statement takes for a file where control knows FLAT files; it writes the page.
+FLAT ?= 8000,100000,1000000
+
+.PHONY: control-flat
+control-flat: engines ## what each statement of control takes for a file among FLAT files, as a table in docs/explanation
+	TRIBUTARY_REQUIRE_ENGINES=1 TRIBUTARY_SCALE_FLAT=$(FLAT) TRIBUTARY_SCALE_PAGE=$(CURDIR)/docs/explanation/control-statements.md \
+	  $(GO) test -count=1 -timeout 120m -v -run TestControlIsFlat ./test/scale
+
 .PHONY: control-scale
-control-scale: engines ## what every statement of control looks at where it knows 10,000,000 hostings
+control-scale: control-flat ## what every statement of control looks at where it knows 10,000,000 hostings
 	TRIBUTARY_REQUIRE_ENGINES=1 TRIBUTARY_SCALE_HOSTINGS=$(HOSTINGS) TRIBUTARY_SCALE_LISTED=$(LISTED) TRIBUTARY_SCALE_BACKLOG=100000 \
 	  $(GO) test -count=1 -timeout 120m -v -run 'TestControlDecidesByIndex|TestABacklogDelaysNobody' ./test/scale
 	TRIBUTARY_REQUIRE_ENGINES=1 TRIBUTARY_SCALE_BACKLOG=100000 TRIBUTARY_PATIENCE=30m $(GO) test -count=1 -timeout 120m -v -run TestABacklogKeepsNothingFromTheWarehouse ./test/e2e

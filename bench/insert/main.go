@@ -13,11 +13,13 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"slices"
 	"syscall"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"tributary/bench/document"
+	"tributary/bench/rounds"
 )
 
 func main() {
@@ -26,7 +28,6 @@ func main() {
 	flag.StringVar(&b.engines, "engines", os.Getenv("TRIBUTARY_ENGINES"), "folder of fetched engines")
 	flag.IntVar(&b.experiments, "experiments", 4000, "experiments in the document")
 	flag.IntVar(&b.rounds, "rounds", 7, "documents to load")
-	flag.Float64Var(&b.least, "least", 0, "fail if the ratio is lower")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -39,7 +40,6 @@ func main() {
 type bench struct {
 	dir, engines        string
 	experiments, rounds int
-	least               float64
 }
 
 func (b *bench) run(ctx context.Context) (err error) {
@@ -57,9 +57,9 @@ func (b *bench) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.stop()) }()
-	var ours, peer, ends, ratios []float64
+	var loads, whole rounds.Pairs
 	for round := range b.rounds + 1 {
-		doc := document(round, b.experiments)
+		doc := document.Experiments(round, b.experiments)
 		rows, err := s.rowsOf(doc, int64(1e9)+int64(round))
 		if err != nil {
 			return err
@@ -82,23 +82,13 @@ func (b *bench) run(ctx context.Context) (err error) {
 		if round == 0 {
 			continue // caches and plans are made
 		}
-		ratio := p.Seconds() / o.Seconds()
-		ours, peer, ends, ratios = append(ours, o.Seconds()), append(peer, p.Seconds()), append(ends, end.Seconds()), append(ratios, ratio)
+		whole.Add((o + end).Seconds(), p.Seconds())
 		fmt.Printf("round %d: %.1f MB, %d rows: ours %.2f s (and %.2f s for the batch's end: checks, context, overview), peer %.2f s, ratio %.2f\n",
-			round, float64(len(doc))/1e6, rows.n, o.Seconds(), end.Seconds(), p.Seconds(), ratio)
+			round, float64(len(doc))/1e6, rows.n, o.Seconds(), end.Seconds(), p.Seconds(), loads.Add(o.Seconds(), p.Seconds()))
 	}
-	fmt.Printf("with checks, context and overview at the batch's end, which the peer lacks: %.2f s in all, ratio %.2f\n",
-		median(ours)+median(ends), median(peer)/(median(ours)+median(ends)))
-	fmt.Printf("bench insert ours=%.2fs peer=%.2fs ratio=%.2f\n", median(ours), median(peer), median(ratios))
-	if r := median(ratios); r < b.least {
-		return fmt.Errorf("the ratio %.2f is lower than %.2f", r, b.least)
-	}
+	fmt.Println(loads.Line("insert"))
+	fmt.Println(whole.Line("batch-end"))
 	return nil
-}
-
-func median(v []float64) float64 {
-	slices.Sort(v)
-	return (v[(len(v)-1)/2] + v[len(v)/2]) / 2
 }
 
 // equal makes sure that both wrote the same rows.

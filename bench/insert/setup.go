@@ -15,6 +15,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"tributary/bench/document"
 	"tributary/consumers/insert"
 	"tributary/internal/archive"
 	"tributary/internal/blob"
@@ -89,7 +90,7 @@ func start(ctx context.Context, dir, enginesDir string) (s *setup, err error) {
 	work, cancel := context.WithCancel(ctx)
 	s.cancel = cancel
 	go func() { s.ended <- in.Run(work) }()
-	if _, _, err := s.load(ctx, "specimen", specimens()); err != nil {
+	if _, _, err := s.load(ctx, "specimen", document.Specimens()); err != nil {
 		return s, err
 	}
 	return s, s.makePeer(ctx)

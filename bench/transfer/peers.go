@@ -26,7 +26,7 @@ type peer struct {
 func (p peer) version(ctx context.Context) (string, error) {
 	out, err := exec.CommandContext(ctx, p.program, p.asks...).Output()
 	if errors.Is(err, exec.ErrNotFound) {
-		return "", fmt.Errorf("the peer is missing: %w: make bench-transfer installs it where it runs as root", err)
+		return "", fmt.Errorf("the peer is missing: %w: make bench installs it where it runs as root", err)
 	}
 	if err != nil {
 		return "", err

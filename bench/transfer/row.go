@@ -23,7 +23,6 @@ type row struct {
 	at         []time.Time // of the files, as the server shows them
 	floor      func(ctx context.Context, dir string) error
 	peer       peer
-	asked      asked
 	stop       func()
 }
 
@@ -107,7 +106,7 @@ func (r *row) overSFTP(ctx context.Context, root, notes string) error {
 	if err != nil {
 		return err
 	}
-	r.stop, r.asked = s.Stop, pick(r.set, asked{peer: 2}, asked{peer: 1.2})
+	r.stop = s.Stop
 	r.definition = map[string]string{"url": s.URL(root), "identity_file": s.IdentityFile, "known_hosts": s.KnownHosts}
 	// The fastest of the ciphers that both sides know.
 	connect := fmt.Sprintf("set sftp:auto-confirm yes; set sftp:connect-program 'ssh -a -x -c aes128-gcm@openssh.com -i %s -o UserKnownHostsFile=%s'", s.IdentityFile, s.KnownHosts)
@@ -120,7 +119,7 @@ func (r *row) overFTP(ctx context.Context, root, notes string) error {
 	if err != nil {
 		return err
 	}
-	r.stop, r.asked = s.Stop, pick(r.set, asked{peer: 1.2}, asked{peer: 1.2})
+	r.stop = s.Stop
 	r.definition = map[string]string{"url": s.URL("/")}
 	r.peer = lftp("ftp://"+s.Addr, "set ftp:ssl-allow no", root+"/add")
 	return nil
@@ -131,7 +130,7 @@ func (r *row) overHTTP(ctx context.Context, root, notes string) error {
 	if err != nil {
 		return err
 	}
-	r.stop, r.asked = s.Stop, asked{peer: 1, floor: 0.8}
+	r.stop = s.Stop
 	r.definition = map[string]string{"url": s.URL("/")}
 	r.floor = (&floor{base: s.URL("/add"), names: r.names}).run
 	list := filepath.Join(r.dir, "urls")
@@ -147,7 +146,7 @@ func (r *row) overS3(ctx context.Context, root, notes string) error {
 	if err != nil {
 		return err
 	}
-	r.stop, r.asked = s.Stop, asked{peer: 1, floor: 0.8}
+	r.stop = s.Stop
 	bucket := filepath.Base(root)
 	secret := filepath.Join(r.dir, "secret")
 	if err := os.WriteFile(secret, []byte(s.Secret), 0o600); err != nil {
@@ -161,11 +160,4 @@ func (r *row) overS3(ctx context.Context, root, notes string) error {
 	r.floor = (&floor{base: at, names: r.names, keyID: s.KeyID, secret: s.Secret, region: s.Region}).run
 	r.peer = rclone(s, bucket+"/add")
 	return nil
-}
-
-func pick(s files, small, large asked) asked {
-	if s.name == "small" {
-		return small
-	}
-	return large
 }

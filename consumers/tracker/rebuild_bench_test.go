@@ -27,7 +27,7 @@ import (
 )
 
 const (
-	benchEvents = "TRIBUTARY_REBUILD_EVENTS" // how many; make bench-rebuild sets it
+	benchEvents = "TRIBUTARY_REBUILD_EVENTS" // how many; make bench ROW=rebuild sets it
 	benchBroker = "TRIBUTARY_REBUILD_BROKER" // makes the test binary a broker
 	benchRounds = 3                          // of a short run; the best counts
 	longRun     = 1_000_000                  // events, of which one round is enough
@@ -41,7 +41,7 @@ const (
 // per second of the copy, within 500 MB.
 func TestRebuildBesideCopy(t *testing.T) {
 	if os.Getenv(benchEvents) == "" {
-		t.Skip("a measurement: make bench-rebuild")
+		t.Skip("a measurement: make bench ROW=rebuild")
 	}
 	events, err := strconv.Atoi(os.Getenv(benchEvents))
 	if err != nil {
@@ -106,6 +106,7 @@ func TestRebuildBesideCopy(t *testing.T) {
 	for _, of := range []string{"copy into whole tables", "copy into bare tables"} {
 		t.Logf("%s: %.0f rows/s; the rebuild reaches %.2f of it", of, rate(of, rows), share(of))
 	}
+	t.Logf("bench rebuild ours=%.2fs peer=%.2fs ratio=%.2f rounds=%d memory=%dMB", best["rebuild"].Seconds(), best["copy into whole tables"].Seconds(), share("copy into whole tables"), rounds, peak>>20)
 	if share("copy into whole tables") < leastShare {
 		t.Errorf("the rebuild reaches less than %.2f of the copy", leastShare)
 	}

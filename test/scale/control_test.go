@@ -3,13 +3,6 @@ package scale
 import (
 	"errors"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
-	"os"
-	"path/filepath"
-	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -32,32 +25,8 @@ import (
 // sessions go through, and each one in the source code must be among them.
 func TestControlDecidesByIndex(t *testing.T) {
 	hostings, listed := number(t, "TRIBUTARY_SCALE_HOSTINGS", 200_000), number(t, "TRIBUTARY_SCALE_LISTED", 2_000)
-	dsn := enginetest.Filled(t, "control", control.Migrate)
-	plain, err := pg.Open(t.Context(), dsn, "test", 4)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(plain.Close)
-	fill(t, plain, hostings)
-
-	p := plans.Watcher{Given: []string{"listed"}}
-	w := newWorld(t, p.Pool(t, dsn), listed)
-	p.Watch()
-	scheduler := w.start()
-
-	// A first session finds files at both sources, some of them only at the
-	// other one's; a second one finds some changed and some gone.
-	entries := zips(listed, 0)
-	w.show(ownSource, entries[:listed*9/10])
-	w.show(otherSource, entries[listed*4/5:])
-	w.round(scheduler, plain, "all files new")
-	changed := zips(listed, 7)
-	w.show(ownSource, append(changed[:listed/10], entries[listed/10:listed*4/5]...))
-	w.show(otherSource, entries[listed*4/5:listed*9/10])
-	if _, err := plain.Exec(t.Context(), "UPDATE control.source SET next_due = '-infinity' WHERE id = ANY($1)", []string{ownSource, otherSource}); err != nil {
-		t.Fatal(err)
-	}
-	w.round(scheduler, plain, "files changed and gone")
+	p := &plans.Watcher{Given: []string{"listed"}}
+	w, scheduler, plain, entries := sessions(t, p, hostings, listed)
 	people(t, w.pool, entries[0].Name)
 	asks(t, w.pool, entries[0].Name)
 	rest(t, w.pool, scheduler, min(listed, 2000))
@@ -68,9 +37,9 @@ func TestControlDecidesByIndex(t *testing.T) {
 	manners(t, w.pool)
 	deletes(t, w.pool)
 	w.removed(plain, listed/10)
-	for _, part := range written(t) {
-		if !p.Seen(part) {
-			t.Errorf("no role has executed the statement: %s", part)
+	for _, s := range written(t) {
+		if !p.Seen(s.begin) {
+			t.Errorf("no role has executed the statement: %s", s.begin)
 		}
 	}
 	p.Check(t, map[string]plans.Allowance{
@@ -82,6 +51,35 @@ func TestControlDecidesByIndex(t *testing.T) {
 		"SELECT DISTINCT file::text FROM (SELECT a.file FROM control.acquisition a":   {Reason: "on a slow machine it passes requests without news that jobs hold, which credit bounds", Work: 20},
 		"SELECT b.id::text FROM control.batch b LEFT JOIN":                            {Reason: "once, it passes the index entries of what has just ended in a batch, until they are vacuumed", Work: listed / 2000},
 	})
+}
+
+// sessions fills control and has two sessions go through, whose statements are watched: a
+// first one finds files at both sources, some of them only at the other one's; a second
+// one finds some changed and some gone.
+func sessions(t *testing.T, p *plans.Watcher, hostings, listed int) (*world, *schedule.Scheduler, *pgxpool.Pool, []remote.Entry) {
+	t.Helper()
+	dsn := enginetest.Filled(t, "control", control.Migrate)
+	plain, err := pg.Open(t.Context(), dsn, "test", 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(plain.Close)
+	fill(t, plain, hostings)
+	w := newWorld(t, p.Pool(t, dsn), listed)
+	p.Watch()
+	scheduler := w.start()
+	entries := zips(listed, 0)
+	w.show(ownSource, entries[:listed*9/10])
+	w.show(otherSource, entries[listed*4/5:])
+	w.round(scheduler, plain, "all files new")
+	changed := zips(listed, 7)
+	w.show(ownSource, append(changed[:listed/10], entries[listed/10:listed*4/5]...))
+	w.show(otherSource, entries[listed*4/5:listed*9/10])
+	if _, err := plain.Exec(t.Context(), "UPDATE control.source SET next_due = '-infinity' WHERE id = ANY($1)", []string{ownSource, otherSource}); err != nil {
+		t.Fatal(err)
+	}
+	w.round(scheduler, plain, "files changed and gone")
+	return w, scheduler, plain, entries
 }
 
 // round goes through a session, until it is closed and the files found in it
@@ -252,67 +250,4 @@ func people(t *testing.T, pool *pgxpool.Pool, file string) {
 			t.Fatal(err)
 		}
 	}
-}
-
-// written lists the beginnings of the statements in the source code of control's
-// roles.
-func written(t *testing.T) []string {
-	t.Helper()
-	var out []string
-	for _, dir := range []string{"sql/control", "producers/schedule", "producers/poll", "producers/plan", "producers/publish", "consumers/sequence"} {
-		paths, err := filepath.Glob(filepath.Join("..", "..", dir, "*.go"))
-		if err != nil || len(paths) == 0 {
-			t.Fatalf("no source code in %s: %v", dir, err)
-		}
-		for _, path := range paths {
-			if strings.HasSuffix(path, "_test.go") || strings.Contains(path, "deadletter") || strings.Contains(path, "measure") {
-				continue
-			}
-			text, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			out = append(out, statements(t, path, text)...)
-		}
-	}
-	if len(out) < 40 {
-		t.Fatalf("only %d statements are found in the source code", len(out))
-	}
-	return out
-}
-
-// statements are the literals of a file that begin a statement: each as far as
-// nothing is put into it.
-func statements(t *testing.T, path string, text []byte) []string {
-	t.Helper()
-	f, err := parser.ParseFile(token.NewFileSet(), path, text, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out []string
-	ast.Inspect(f, func(n ast.Node) bool {
-		lit, ok := n.(*ast.BasicLit)
-		if !ok || lit.Kind != token.STRING {
-			return true
-		}
-		sql, err := strconv.Unquote(lit.Value)
-		if err != nil {
-			t.Fatal(err)
-		}
-		sql = plans.Words(sql)
-		verb, _, _ := strings.Cut(sql, " ")
-		switch verb {
-		case "SELECT", "INSERT", "UPDATE", "DELETE", "WITH":
-		default:
-			return true
-		}
-		sql, _, _ = strings.Cut(sql, "%") // what is put in
-		// Parts of statements begin so too: they are found inside.
-		if len(sql) > 60 {
-			sql = sql[:60]
-		}
-		out = append(out, strings.TrimSpace(sql))
-		return true
-	})
-	return out
 }

@@ -9,7 +9,8 @@
 // tenth of it is the number of files); TRIBUTARY_SCALE_LISTED, how many entries
 // the listing shows that is compared with them; TRIBUTARY_SCALE_EVENTS, how many
 // events go through the outbox; TRIBUTARY_SCALE_BACKLOG, how many files one source has
-// while another has one. The same is done for insert and tracker in their own
+// while another has one; TRIBUTARY_SCALE_FLAT, how many files control knows in the table of
+// what its statements take, which is written to TRIBUTARY_SCALE_PAGE. The same is done for insert and tracker in their own
 // packages, where TRIBUTARY_SCALE_DOCUMENTS is how many documents there are. Pages and
 // API are asked of a tracker with TRIBUTARY_SCALE_FILES files; with TRIBUTARY_PAGES_FILES
 // and TRIBUTARY_PAGES_EVENTS each is compared with its slowest statement alone, which says

@@ -6,12 +6,14 @@ package plans
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -33,7 +35,14 @@ type Watcher struct {
 	on     bool
 	given  map[asked][2]int
 	worst  map[string]execution // by text of the statement
-	counts map[string]int
+	totals map[string]Total
+}
+
+// Total is all executions of a statement.
+type Total struct {
+	Calls       int
+	Work, Pages float64       // rows that it was given or gave, and pages that it looked at
+	Took        time.Duration // of the clock
 }
 
 // asked is a statement of a connection. Of each it is known how many rows the
@@ -103,7 +112,7 @@ func (p *Watcher) Pool(t testing.TB, dsn string) *pgxpool.Pool {
 func (p *Watcher) Watch() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.on, p.worst, p.counts, p.given = true, map[string]execution{}, map[string]int{}, map[asked][2]int{}
+	p.on, p.worst, p.totals, p.given = true, map[string]execution{}, map[string]Total{}, map[asked][2]int{}
 }
 
 // TraceQueryStart counts the elements of arrays that a statement is given.
@@ -127,9 +136,13 @@ func (p *Watcher) TraceQueryStart(ctx context.Context, c *pgx.Conn, data pgx.Tra
 func (p *Watcher) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
 
 func (p *Watcher) notice(t testing.TB, conn *pgconn.PgConn, message string) {
-	_, text, ok := strings.Cut(message, "plan:\n")
+	head, text, ok := strings.Cut(message, "plan:\n")
 	if !ok {
 		return
+	}
+	var ms float64
+	if _, err := fmt.Sscanf(head, "duration: %f ms", &ms); err != nil {
+		t.Errorf("how long a statement took can't be read: %v: %s", err, head)
 	}
 	var said struct {
 		Text string `json:"Query Text"`
@@ -150,7 +163,8 @@ func (p *Watcher) notice(t testing.TB, conn *pgconn.PgConn, message string) {
 	key := Words(said.Text)
 	given := p.given[asked{conn, key}]
 	e.work += float64(max(given[0], given[1]))
-	p.counts[key]++
+	sum := p.totals[key]
+	p.totals[key] = Total{sum.Calls + 1, sum.Work + e.work, sum.Pages + e.pages, sum.Took + time.Duration(ms*float64(time.Millisecond))}
 	if was, ok := p.worst[key]; !ok || was.whole == "" && (e.whole != "" || e.excess() > was.excess()) {
 		p.worst[key] = e
 	}
@@ -236,9 +250,16 @@ func (p *Watcher) Check(t testing.TB, allow map[string]Allowance) {
 		if e.excess() > 1 {
 			t.Errorf("a statement looks at %.0f rows and %.0f pages for %.0f:\n%s\n%s", e.touched, e.pages, e.work, sql, e.plan)
 		} else if testing.Verbose() {
-			t.Logf("%6d times, at most %6.0f rows and %6.0f pages for %5.0f: %.110s", p.counts[sql], e.touched, e.pages, e.work, sql)
+			t.Logf("%6d times, at most %6.0f rows and %6.0f pages for %5.0f: %.110s", p.totals[sql].Calls, e.touched, e.pages, e.work, sql)
 		}
 	}
+}
+
+// Totals are those of all statements that were executed, by their texts with single spaces.
+func (p *Watcher) Totals() map[string]Total {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return maps.Clone(p.totals)
 }
 
 // Seen tells whether a statement was executed that holds a text, with single

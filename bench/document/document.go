@@ -1,4 +1,5 @@
-package main
+// Package document makes documents of the IMPC for benches, all of them valid.
+package document
 
 import (
 	"bytes"
@@ -11,8 +12,8 @@ const (
 	mice  = 500
 )
 
-// specimens is a document with all mice that experiments are done on.
-func specimens() []byte {
+// Specimens is a document with all mice that experiments are done on.
+func Specimens() []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<centreSpecimenSet xmlns=%q>\n  <centre centreID=\"H\">\n", space+"specimen")
 	for i := range mice {
@@ -22,9 +23,9 @@ func specimens() []byte {
 	return b.Bytes()
 }
 
-// document is one of the given number of experiments, with 28 values each and
-// some 3.8 kB; each round's are others.
-func document(round, experiments int) []byte {
+// Experiments is a document of so many experiments, with 28 values each and some 3.8 kB;
+// each round's are others.
+func Experiments(round, experiments int) []byte {
 	rng := rand.New(rand.NewPCG(1, uint64(round)))
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<centreProcedureSet xmlns=%q>\n  <centre centreID=\"H\" pipeline=\"HRWL_001\" project=\"BaSH\">\n", space+"procedure")

@@ -11,39 +11,37 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"tributary/bench/counters"
-	"tributary/test/corpus"
-	"tributary/test/rig"
 )
 
 // cost tells what our side alone takes, in counts and in time of the processor, which a
 // machine that is busy elsewhere hardly changes: with it is one round, without a peer.
-func (b *bench) cost(ctx context.Context, binary, dir string, c *corpus.Corpus) error {
-	r, err := rig.Start(ctx, dir, c, rig.Options{Extra: b.extra})
+func (b *bench) cost(ctx context.Context) error {
+	r, err := b.rig(ctx, "cost", b.zips)
 	if err != nil {
 		return err
 	}
 	defer r.Stop()
-	if err := warm(ctx, binary, r.Config); err != nil {
+	if err := warm(ctx, b.binary, r.Config); err != nil {
 		return err
 	}
-	data := filepath.Join(dir, "data")
+	data := filepath.Join(r.Dir, "data")
 	if err := counters.CountStatements(data); err != nil {
 		return err
 	}
-	before, err := read(ctx, binary, r.Config, data, 0)
+	before, err := read(ctx, b.binary, r.Config, data, 0)
 	if err != nil {
 		return err
 	}
-	_, used, err := once(ctx, binary, r)
+	used, err := once(ctx, b.binary, r)
 	if err != nil {
 		return err
 	}
-	after, err := read(ctx, binary, r.Config, data, b.statements)
+	after, err := read(ctx, b.binary, r.Config, data, b.statements)
 	if err != nil {
 		return err
 	}
 	zips := float64(b.zips)
-	fmt.Printf("bench cost zips=%d processor=%.2fms/zip statements=%.1f/zip wal=%.0fB/zip\n", b.zips, used.Seconds()*1000/zips,
+	fmt.Printf("bench cost zips=%d processor=%.2fms/zip statements=%.1f/zip wal=%.0fB/zip\n", b.zips, used.cpu*1000/zips,
 		float64(after.statements-before.statements)/zips, float64(after.wal-before.wal)/zips)
 	return nil
 }
