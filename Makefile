@@ -22,7 +22,7 @@ PLAIN = $(filter-out $(shell $(GO) list $(RACE)),$(shell $(GO) list $(FIRST) ./.
 # How many packages are tested at once: they mostly wait for engines and servers.
 # The longest begin first.
 AT_ONCE ?= $(shell echo $$((2 * $$(nproc))))
-FIRST := ./test/e2e ./test/hostile ./test/upgrade ./test/badinput ./test/scale
+FIRST := ./test/e2e ./test/hostile ./test/upgrade ./test/badinput ./test/scale ./test/docs ./web/pages
 TEST_TIMEOUT ?= 40m
 # Where tests keep files, and go builds, since what a test asks for by T.TempDir lies
 # where GOTMPDIR says. A blob store has 256 directories, which take ext4 ten times as long

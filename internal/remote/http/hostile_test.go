@@ -17,7 +17,6 @@ import (
 	"tributary/internal/remote"
 	"tributary/internal/remote/connectors"
 	"tributary/internal/remote/remotetest"
-	"tributary/test/wait"
 )
 
 // liar is an HTTP server that answers with any bytes, whatever it is asked, and
@@ -50,15 +49,6 @@ func liar(t *testing.T, answer func(io.Writer)) string {
 func says(text string) func(io.Writer) {
 	head, body, _ := strings.Cut(text, "\n\n")
 	return func(w io.Writer) { _, _ = io.WriteString(w, strings.ReplaceAll(head, "\n", "\r\n")+"\r\n\r\n"+body) }
-}
-
-// idle is how long a server may say nothing: a busy machine makes each silent for a
-// moment, so only those of which the silence is expected are short of time.
-func idle(want string) time.Duration {
-	if want == "timed_out" {
-		return 250 * time.Millisecond
-	}
-	return wait.Patience()
 }
 
 // silence waits until the client hangs up.
@@ -112,7 +102,7 @@ func TestHTTPAnswersThatAreLies(t *testing.T) {
 	} {
 		t.Run(about, func(t *testing.T) {
 			session, err := connectors.All().Dial(t.Context(), remote.Config{
-				URL: liar(t, tt.answer), IgnoreRobots: true, IdleTimeout: idle(tt.list), Limits: remote.Limits{Listing: 2 << 20},
+				URL: liar(t, tt.answer), IgnoreRobots: true, IdleTimeout: remotetest.Within(tt.list, 250*time.Millisecond), Limits: remote.Limits{Listing: 2 << 20},
 			})
 			if err != nil {
 				t.Fatal(err)
