@@ -144,7 +144,7 @@ vet: ## go vet
 
 .PHONY: lint
 lint: ## golangci-lint, as .golangci.yml says
-	$(TOOL) golangci-lint run
+	GOGC=400 GOMEMLIMIT=4GiB $(TOOL) golangci-lint run
 
 .PHONY: deadcode
 deadcode: ## fail where only tests reach a function of the program
