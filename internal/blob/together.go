@@ -96,6 +96,7 @@ func (t *together) work() {
 	t.waiting = nil
 	t.mu.Unlock()
 	switch {
+	case len(all) == 0: // who had the turn before has taken all along
 	case t.apart.Load() || t.dirty() > mostDirty:
 		for _, a := range all {
 			a.alone = true

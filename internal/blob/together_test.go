@@ -97,6 +97,9 @@ func TestSmallBlobsAreStoredTogether(t *testing.T) {
 			if got := c.together.apart.Load(); c.syncs != tt.syncs || got != tt.apart {
 				t.Errorf("%d syncs, apart from then on: %v; want %d, %v", c.syncs, got, tt.syncs, tt.apart)
 			}
+			if c.together.work(); c.syncs != tt.syncs {
+				t.Errorf("%d syncs when nothing waits any more, want %d", c.syncs, tt.syncs)
+			}
 			c.store(t, 2)
 			if tt.apart && c.syncs != tt.syncs {
 				t.Error("the file system is synced again after it could not be")

@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"tributary/internal/engine/enginetest"
 	"tributary/internal/pg"
+	"tributary/test/wait"
 )
 
 // Of a pool several things are asked at once, each on its own connection; a transaction
@@ -57,7 +57,7 @@ func TestTogether(t *testing.T) {
 			}
 		}
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), wait.Patience())
 	defer cancel()
 	if err := pg.Together(ctx, pool, meet(first, second), meet(second, first)); err != nil {
 		t.Errorf("a pool is asked one thing after another: %v", err)

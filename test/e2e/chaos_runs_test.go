@@ -20,6 +20,7 @@ import (
 	"tributary/internal/engine/enginetest"
 	"tributary/test/corpus"
 	"tributary/test/rig"
+	"tributary/test/wait"
 )
 
 // chaosLimit is how many sessions a server allows, polls included.
@@ -62,10 +63,6 @@ kafka:
 
 // wide lets eight members of a group share its work.
 const wide = "  partitions: 8\n"
-
-// drainWithin bounds how long everything may take to come to its end once
-// faults have stopped, on a loaded machine.
-const drainWithin = 4 * time.Minute
 
 // smallDisk is the size of the filesystem that is filled, in MB.
 const smallDisk = 300
@@ -154,8 +151,8 @@ func runChaos(t testing.TB, from uint64, kinds []string, length time.Duration) {
 	f.serve()
 	c.run(length)
 
-	if left := f.drained(drainWithin); left != "" {
-		t.Fatalf("seed %d: not at its end %s after the faults have stopped: %s\n%s", from, drainWithin, left, f.tails())
+	if left := f.drained(wait.Patience()); left != "" {
+		t.Fatalf("seed %d: not at its end %s after the faults have stopped: %s\n%s", from, wait.Patience(), left, f.tails())
 	}
 	f.say("everything has come to its end")
 	f.stop()

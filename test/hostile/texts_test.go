@@ -16,6 +16,7 @@ import (
 	"tributary/internal/kafka"
 	"tributary/schemas"
 	"tributary/test/texts"
+	"tributary/test/wait"
 )
 
 // write writes an event to its topic, whatever is in it.
@@ -27,7 +28,7 @@ func (w *world) write(client *kgo.Client, codec *schemas.Codec, topic string, bo
 	}
 	r := kafka.ToKgo("tributary", schemas.Record{Topic: topic, Key: "k", Value: value, Headers: []schemas.Header{
 		{Key: "ce_id", Value: []byte(uuid.NewString())}, {Key: "ce_time", Value: []byte(time.Now().UTC().Format(time.RFC3339Nano))}, {Key: "ce_source", Value: []byte("/elsewhere")}}})
-	ctx, cancel := context.WithTimeout(w.t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(w.t.Context(), wait.Patience())
 	defer cancel()
 	if err := client.ProduceSync(ctx, r).FirstErr(); err != nil {
 		w.t.Fatal(err)

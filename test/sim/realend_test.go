@@ -15,13 +15,12 @@ import (
 	"tributary/internal/kafka"
 	"tributary/schemas"
 	controldb "tributary/sql/control"
+	"tributary/test/wait"
 )
 
-// realDrainLimit is the time in which all must be done on real databases (L8).
-// It takes some 15 s; the rest is for a machine that does other things too.
-const realDrainLimit = 3 * time.Minute
-
-func (in *installation) drainLimit() time.Duration { return realDrainLimit }
+// drainLimit is the time in which all must be done on real databases (L8). It takes
+// some 15 s; the rest is for a machine that does other things too.
+func (in *installation) drainLimit() time.Duration { return wait.Patience() }
 
 // schedule does nothing: a role does.
 func (in *installation) schedule() {}
@@ -121,7 +120,7 @@ func (in *installation) retire(roles ...string) {
 // that, and reads the log.
 func (in *installation) settle() {
 	in.retire("schedule", "poll", "plan", "download", "unzip", "validate", "sequence", "insert")
-	limit := time.NewTimer(time.Minute)
+	limit := time.NewTimer(wait.Patience())
 	defer limit.Stop()
 	look := time.NewTicker(200 * time.Millisecond)
 	defer look.Stop()

@@ -16,6 +16,7 @@ import (
 	"tributary/producers/sourcestate"
 	controldb "tributary/sql/control"
 	"tributary/sql/outbox"
+	"tributary/test/wait"
 )
 
 // drawPeople are people who have a source left alone and resume it, or have one
@@ -45,7 +46,7 @@ func (in *installation) drawPeople(seed uint64) (out []event) {
 
 // order gives an order about a source, as the command does.
 func (in *installation) order(id string, give func(context.Context, pgx.Tx, outbox.Outbox, []string, sourcestate.Cause, time.Time) ([]sourcestate.Outcome, error)) {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), wait.Patience())
 	defer cancel()
 	err := pg.InTx(ctx, in.pool, func(tx pgx.Tx) error {
 		_, err := give(ctx, tx, outbox.Outbox{Schema: controldb.Schema, Codec: in.s.shared.codec}, []string{id}, sourcestate.Cause{Done: "ordered", Decision: controldb.Decision{By: "the simulation"}}, micros())

@@ -84,7 +84,7 @@ func TestWebDAVAnswersThatAreNone(t *testing.T) {
 		"silence in place of an end": {remotetest.Then(says(davHead+"\n<D:multistatus xmlns:D='DAV:'>"), silence), "timed_out"},
 	} {
 		t.Run(about, func(t *testing.T) {
-			session := remotetest.Dial(t, remote.Config{URL: liar(t, tt.answer), IgnoreRobots: true, WebDAV: true, IdleTimeout: 250 * time.Millisecond, Limits: remote.Limits{Listing: 4 << 20}})
+			session := remotetest.Dial(t, remote.Config{URL: liar(t, tt.answer), IgnoreRobots: true, WebDAV: true, IdleTimeout: remotetest.Within(tt.want, 250*time.Millisecond), Limits: remote.Limits{Listing: 4 << 20}})
 			var err error
 			used := remotetest.Allocated(func() { _, err = remotetest.Listed(t, session, "add") })
 			if remote.Exception(err) != tt.want {

@@ -178,7 +178,7 @@ func TestFeedsThatAreNone(t *testing.T) {
 		"unchanged, which nobody asked":  {says("HTTP/1.1 304 Not Modified\nETag: \"x\"\n\n"), "transfer_failed"},
 	} {
 		t.Run(about, func(t *testing.T) {
-			session := remotetest.Dial(t, remote.Config{URL: liar(t, tt.answer), IgnoreRobots: true, Feed: "feed.xml", IdleTimeout: 250 * time.Millisecond, Limits: remote.Limits{Listing: 4 << 20}})
+			session := remotetest.Dial(t, remote.Config{URL: liar(t, tt.answer), IgnoreRobots: true, Feed: "feed.xml", IdleTimeout: remotetest.Within(tt.want, 250*time.Millisecond), Limits: remote.Limits{Listing: 4 << 20}})
 			var err error
 			used := remotetest.Allocated(func() { _, err = remotetest.Listed(t, session, "edit") })
 			if remote.Exception(err) != tt.want {

@@ -102,7 +102,7 @@ func TestHTTPAnswersThatAreLies(t *testing.T) {
 	} {
 		t.Run(about, func(t *testing.T) {
 			session, err := connectors.All().Dial(t.Context(), remote.Config{
-				URL: liar(t, tt.answer), IgnoreRobots: true, IdleTimeout: 250 * time.Millisecond, Limits: remote.Limits{Listing: 2 << 20},
+				URL: liar(t, tt.answer), IgnoreRobots: true, IdleTimeout: remotetest.Within(tt.list, 250*time.Millisecond), Limits: remote.Limits{Listing: 2 << 20},
 			})
 			if err != nil {
 				t.Fatal(err)

@@ -301,7 +301,7 @@ func TestHTTPProxiesThatAreNone(t *testing.T) {
 		"a slow header":  {remotetest.Drip("HTTP/1.1 200 OK\r\nX: ", 20*time.Millisecond), "timed_out"},
 	} {
 		p := strings.TrimSuffix(liar(t, tt.answer), "/")
-		s, err := connectors.All().Dial(t.Context(), remote.Config{URL: "https://files.example.org/", Proxy: p, ConnectTimeout: 500 * time.Millisecond, IdleTimeout: 250 * time.Millisecond})
+		s, err := connectors.All().Dial(t.Context(), remote.Config{URL: "https://files.example.org/", Proxy: p, ConnectTimeout: remotetest.Within(tt.want, 500*time.Millisecond), IdleTimeout: remotetest.Within(tt.want, 250*time.Millisecond)})
 		if err == nil {
 			_ = s.Close()
 		}

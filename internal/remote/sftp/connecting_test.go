@@ -40,7 +40,7 @@ func TestConnecting(t *testing.T) {
 	} {
 		_, err := connectors.All().Dial(t.Context(), remote.Config{
 			URL: tc.scheme + "://reader@" + tc.addr + "/", Password: "x",
-			HostKey: []string{ssh.FingerprintSHA256(otherKey(t))}, ConnectTimeout: 300 * time.Millisecond,
+			HostKey: []string{ssh.FingerprintSHA256(otherKey(t))}, ConnectTimeout: remotetest.Within(tc.want, 300*time.Millisecond),
 		})
 		if got := remote.Exception(err); got != tc.want {
 			t.Errorf("%s://%s: %v (%s), want %s", tc.scheme, tc.addr, err, got, tc.want)

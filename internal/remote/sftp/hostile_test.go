@@ -18,6 +18,7 @@ import (
 	"tributary/internal/remote"
 	"tributary/internal/remote/connectors"
 	"tributary/internal/remote/remotetest"
+	"tributary/test/wait"
 )
 
 // evil is an SFTP server that answers in good order but where it strikes. Its
@@ -237,7 +238,9 @@ func TestSFTPHostileAnswers(t *testing.T) {
 			t.Run(fmt.Sprintf("%s at %d", name, step), func(t *testing.T) {
 				e := &evil{names: oneFile, strike: map[byte]func(io.Writer, []byte){step: tc.strike}}
 				c := e.start(t)
-				c.IdleTimeout = 5 * time.Second
+				if c.IdleTimeout = wait.Patience(); tc.want == "-" {
+					c.IdleTimeout = 5 * time.Second
+				}
 				var err error
 				if n := remotetest.Allocated(func() { err = remotetest.Converse(t, c) }); n > 64<<20 {
 					t.Errorf("%d bytes were allocated", n)
@@ -389,7 +392,7 @@ func TestSSHConnectingIsBoundedAsAWhole(t *testing.T) {
 		"sftp dripped":       {slowly, "timed_out"},
 	} {
 		c := tc.c
-		c.Password, c.ConnectTimeout = "x", 500*time.Millisecond
+		c.Password, c.ConnectTimeout = "x", remotetest.Within(tc.want, 500*time.Millisecond)
 		if len(c.HostKey) == 0 {
 			c.HostKey = []string{ssh.FingerprintSHA256(otherKey(t))}
 		}

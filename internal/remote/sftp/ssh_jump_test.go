@@ -187,13 +187,17 @@ func TestAStalledServerBehindAJumpHost(t *testing.T) {
 	first, a := jumpHost(t, srv.IdentityFile)
 	second, b := jumpHost(t, srv.IdentityFile)
 	c := keyConfig(srv)
-	c.Jump, c.IdleTimeout = []string{first, second}, 500*time.Millisecond
+	c.Jump = []string{first, second}
 	c.KnownHosts = remotetest.File(t, knownLine(srv.Addr, srv.HostKey)+knownLine(a.Addr, a.HostKey)+knownLine(b.Addr, b.HostKey))
 	s := remotetest.Dial(t, c)
 	if data, err := remotetest.Download(t.Context(), s, "add/large.zip", large); err != nil || string(data) != string(files["large.zip"]) {
 		t.Fatalf("%d bytes, %v", len(data), err)
 	}
+	_ = s.Close()
 	srv.Stall("add/large.zip")
+	hasty := c
+	hasty.IdleTimeout = 2 * time.Second
+	s = remotetest.Dial(t, hasty)
 	if _, err := remotetest.Download(t.Context(), s, "add/large.zip", large); remote.Exception(err) != "timed_out" {
 		t.Errorf("a stalled file: %v (%s)", err, remote.Exception(err))
 	}
