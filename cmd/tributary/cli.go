@@ -127,7 +127,7 @@ func newRoot(c *cli) *cobra.Command {
 	root.AddCommand(
 		newInit(c), newConfig(c), newEngines(c), newEngineClickHouse(),
 		newUp(c), newRun(c), newServe(c), newTopics(c), newDLQ(c), newReplay(c), newSchemas(c), newSources(c),
-		newStatus(c), newFiles(c), newDocuments(c), newCentres(c), newShow(c), newWhy(c), newListing(c), newDiff(c),
+		newStatus(c), newFiles(c), newDocuments(c), newCentres(c), newOwn(c), newShow(c), newWhy(c), newListing(c), newDiff(c),
 		newSQL(c), newReport(c), newHistory(c), newTracker(c), newLineage(c), newWarehouse(c), newControl(c), newProfile(c), newReference(c), newBlobs(c),
 		newUsers(c), newTokens(c), newAudit(c), newLoginLink(c), newNotify(c), newAdmin(c),
 		newVersion(c), newDoctor(c), newHealthcheck(c),
