@@ -124,6 +124,12 @@ func newRoot(c *cli) *cobra.Command {
 	}
 	root.PersistentFlags().StringVar(&c.configFlag, "config", "", "configuration file (default "+config.EnvPath+", then ./"+config.DefaultPath+")")
 	root.PersistentFlags().StringVar(&c.logLevel, "log-level", "", "debug, info, warn or error (default log.level)")
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		if err.Error() == "unknown flag: --server" {
+			return usagef("%s asks no server: it works where the stores are, or on this machine", cmd.CommandPath())
+		}
+		return err
+	})
 	root.AddCommand(
 		newInit(c), newConfig(c), newEngines(c), newEngineClickHouse(),
 		newUp(c), newRun(c), newServe(c), newTopics(c), newDLQ(c), newReplay(c), newSchemas(c), newSources(c),

@@ -131,6 +131,16 @@ func TestServerTellsFromTheHistory(t *testing.T) {
 	}
 }
 
+// What no server can do is refused by name.
+func TestCommandsThatAskNoServer(t *testing.T) {
+	for _, line := range []string{"up", "serve", "run plan", "engines", "warehouse rebuild", "files announce harwell add/a.zip", "tracker verify"} {
+		code, _, errs := remotely(t, nil, append(strings.Fields(line), "--server", "https://tracker.example.org")...)
+		if code != exitUsage || !strings.Contains(errs, "asks no server") {
+			t.Errorf("tributary %s: %d %s", line, code, errs)
+		}
+	}
+}
+
 // What people define and decide is done by a server with the words that are said where the
 // stores are, by whom the token is.
 func TestServerDefinesAndDecides(t *testing.T) {
