@@ -11,7 +11,6 @@ import (
 
 	"tributary/internal/centres"
 	"tributary/internal/config"
-	"tributary/internal/pg"
 	"tributary/internal/screen"
 	"tributary/producers/sources"
 	"tributary/queries/report"
@@ -35,31 +34,11 @@ func newCentres(c *cli) *cobra.Command {
 }
 
 func newCentresFind(c *cli) *cobra.Command {
-	cmd := &cobra.Command{
+	return finder(c, &cobra.Command{
 		Use: "find TEXT …", Short: "List the centres whose short or full name has a text in it",
 		Long: "List the centres of which the short name or the full name contains each of the texts; capitals don't matter.",
 		Args: cobra.MinimumNArgs(1),
-	}
-	output, server := outputFlag(cmd, report.Formats()...), addServerFlags(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		having := func(each func(report.Centre) error) func(report.Centre) error {
-			return func(s report.Centre) error {
-				if !s.Has(args...) {
-					return nil
-				}
-				return each(s)
-			}
-		}
-		if server.given() {
-			return listServer(cmd.Context(), c, server, nil, *output, report.CentreHeader(), func(ctx context.Context, r *client.Client, each func(report.Centre) error) error {
-				return r.Centres(ctx, having(each))
-			})
-		}
-		return listTracker(cmd.Context(), c, *output, report.CentreHeader(), func(ctx context.Context, q pg.Querier, each func(report.Centre) error) error {
-			return report.Centres(ctx, q, having(each))
-		})
-	}
-	return cmd
+	}, report.CentreHeader(), report.Centres, (*client.Client).Centres)
 }
 
 func newCentresShow(c *cli) *cobra.Command {

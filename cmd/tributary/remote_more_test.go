@@ -94,7 +94,7 @@ func TestServerAnswersTheSameToOperators(t *testing.T) {
 		}
 	}
 	for _, line := range []string{"sql --store tracker --timeout 1s SELECT/**/1", "report rejected --timeout 1s", "report rejected --explain", "diff --from 1h --max-events 1", "sources check -f x.yaml", "sources check folder --timeout 1s", "sources apply"} {
-		if _, said := w.asked(t, operator, line); said[0] != exitUsage || !strings.Contains(said[2].(string), "without --server") && !strings.Contains(said[2].(string), "with --server") { //nolint:forcetypeassert // asked gives it
+		if _, said := w.asked(t, operator, line); said[0] != exitUsage || !strings.Contains(said[2].(string), "without --server") && !strings.Contains(said[2].(string), "with --server") {
 			t.Errorf("tributary %s: %v", line, said)
 		}
 	}

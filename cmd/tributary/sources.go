@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"tributary/internal/config"
-	"tributary/internal/pg"
 	"tributary/internal/remote"
 	"tributary/internal/remote/connectors"
 	"tributary/internal/source"
@@ -42,32 +41,12 @@ func newSources(c *cli) *cobra.Command {
 }
 
 func newSourcesFind(c *cli) *cobra.Command {
-	cmd := &cobra.Command{
+	return finder(c, &cobra.Command{
 		Use: "find TEXT …", Short: "List the sources whose id, centre, host, path or state has a text in it",
 		Long: "List the sources of which id, centre, host, base path, state or exception of the last poll contains each of the texts;\n" +
 			"capitals don't matter.",
 		Args: cobra.MinimumNArgs(1),
-	}
-	output, server := outputFlag(cmd, report.Formats()...), addServerFlags(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		having := func(each func(report.Source) error) func(report.Source) error {
-			return func(s report.Source) error {
-				if !s.Has(args...) {
-					return nil
-				}
-				return each(s)
-			}
-		}
-		if server.given() {
-			return listServer(cmd.Context(), c, server, nil, *output, report.SourceHeader(), func(ctx context.Context, r *client.Client, each func(report.Source) error) error {
-				return r.Sources(ctx, having(each))
-			})
-		}
-		return listTracker(cmd.Context(), c, *output, report.SourceHeader(), func(ctx context.Context, q pg.Querier, each func(report.Source) error) error {
-			return report.Sources(ctx, q, having(each))
-		})
-	}
-	return cmd
+	}, report.SourceHeader(), report.Sources, (*client.Client).Sources)
 }
 
 // checkedStep is one step of one source's check, as -o json writes it.

@@ -76,8 +76,9 @@ func (e *Error) Error() string { return e.Detail }
 // New makes a client, which asks nothing yet. An address or a file that can't be is an
 // error that says what to do.
 func New(cfg Config) (*Client, error) {
-	below, err := "", error(nil)
+	below := ""
 	if cfg.Link != "" {
+		var err error
 		if cfg.Server, below, err = linked(cfg.Link); err != nil {
 			return nil, err
 		}
