@@ -37,7 +37,7 @@ func (f *pastFlags) ofServer(c *cli, r *client.Client) (*client.Client, error) {
 		return r, nil
 	}
 	if _, changed := f.given("max-events"); changed {
-		return nil, usagef("--max-events goes without --server, which has a limit of its own")
+		return nil, errServersLimit()
 	}
 	at, err := moment("as-of", f.asOf)
 	if err != nil {
@@ -48,6 +48,11 @@ func (f *pastFlags) ofServer(c *cli, r *client.Client) (*client.Client, error) {
 		w = c.stdout
 	}
 	return r.At(at, func(text string) { fmt.Fprintln(w, text) }), nil
+}
+
+// errServersLimit refuses a limit where a server is asked.
+func errServersLimit() error {
+	return usagef("--max-events goes without --server, which has a limit of its own")
 }
 
 func maxEventsFlag(cmd *cobra.Command, value *int64) {
@@ -73,15 +78,18 @@ func (c *cli) withTrackerAt(ctx context.Context, f *pastFlags, scope asof.Scope,
 	if err != nil {
 		return err
 	}
-	return c.withPast(ctx, f.maxEvents, func(r *asof.Reader) error {
-		return r.At(ctx, at, scope, func(q pg.Querier, filled asof.Filled) error {
-			w := c.stderr
-			if format == report.Table {
-				w = c.stdout
-			}
-			fmt.Fprintln(w, filled.Said(at))
-			return ask(q, &at)
-		})
+	return c.withPast(ctx, f.maxEvents, func(r *asof.Reader) error { return c.trackerAt(ctx, r, at, scope, format, ask) })
+}
+
+// trackerAt asks the past of a moment, which is said as withTrackerAt does.
+func (c *cli) trackerAt(ctx context.Context, r *asof.Reader, at time.Time, scope asof.Scope, format string, ask func(q pg.Querier, at *time.Time) error) error {
+	return r.At(ctx, at, scope, func(q pg.Querier, filled asof.Filled) error {
+		w := c.stderr
+		if format == report.Table {
+			w = c.stdout
+		}
+		fmt.Fprintln(w, filled.Said(at))
+		return ask(q, &at)
 	})
 }
 
@@ -90,11 +98,14 @@ func (c *cli) withPast(ctx context.Context, maxEvents int64, fn func(r *asof.Rea
 	if maxEvents <= 0 {
 		return usagef("--max-events %d: allow at least one", maxEvents)
 	}
-	return c.open(ctx, need{Postgres: true, ClickHouse: true}, func(s *stores) error {
-		p := &pastProgress{w: c.stderr, next: time.Now().Add(2 * time.Second)}
-		defer p.end()
-		return fn(&asof.Reader{History: s.ClickHouse, Postgres: s.Tracker, Writer: asof.Tracked, MaxEvents: maxEvents, Progress: p.report})
-	})
+	return c.open(ctx, need{Postgres: true, ClickHouse: true}, func(s *stores) error { return c.pastOf(s, maxEvents, fn) })
+}
+
+// pastOf is what the past is read from, of stores that are open.
+func (c *cli) pastOf(s *stores, maxEvents int64, fn func(r *asof.Reader) error) error {
+	p := &pastProgress{w: c.stderr, next: time.Now().Add(2 * time.Second)}
+	defer p.end()
+	return fn(&asof.Reader{History: s.ClickHouse, Postgres: s.Tracker, Writer: asof.Tracked, MaxEvents: maxEvents, Progress: p.report})
 }
 
 // pastProgress says how much of the past has been read, if that takes long: on

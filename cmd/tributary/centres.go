@@ -2,20 +2,20 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/spf13/cobra"
+	"go.yaml.in/yaml/v3"
 
 	"tributary/internal/centres"
 	"tributary/internal/config"
-	"tributary/internal/pg"
 	"tributary/internal/screen"
 	"tributary/producers/sources"
 	"tributary/queries/report"
-	"tributary/sql/control"
 	"tributary/web/client"
+	"tributary/web/order"
 )
 
 func newCentres(c *cli) *cobra.Command {
@@ -34,23 +34,11 @@ func newCentres(c *cli) *cobra.Command {
 }
 
 func newCentresFind(c *cli) *cobra.Command {
-	cmd := &cobra.Command{
+	return finder(c, &cobra.Command{
 		Use: "find TEXT …", Short: "List the centres whose short or full name has a text in it",
 		Long: "List the centres of which the short name or the full name contains each of the texts; capitals don't matter.",
 		Args: cobra.MinimumNArgs(1),
-	}
-	output := outputFlag(cmd, report.Formats()...)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return listTracker(cmd.Context(), c, *output, report.CentreHeader(), func(ctx context.Context, q pg.Querier, each func(report.Centre) error) error {
-			return report.Centres(ctx, q, func(s report.Centre) error {
-				if !s.Has(args...) {
-					return nil
-				}
-				return each(s)
-			})
-		})
-	}
-	return cmd
+	}, report.CentreHeader(), report.Centres, (*client.Client).Centres)
 }
 
 func newCentresShow(c *cli) *cobra.Command {
@@ -58,26 +46,57 @@ func newCentresShow(c *cli) *cobra.Command {
 		Use: "show CENTRE", Short: "Show how a centre is defined, and by whom",
 		Args: cobra.ExactArgs(1),
 	}
-	output := outputFlag(cmd, "text", report.JSON)
+	output, server := outputFlag(cmd, "text", report.JSON), addServerFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if server.given() {
+			return c.askServer(server, nil, func(r *client.Client) error {
+				is, err := centreByServer(cmd.Context(), r, args[0])
+				if err != nil {
+					return err
+				}
+				return c.showCentre(*output, is)
+			})
+		}
 		return c.open(cmd.Context(), need{Postgres: true}, func(s *stores) error {
 			all, err := knownCentres(cmd.Context(), s, args)
 			if err != nil {
 				return err
 			}
-			is := all[0]
-			return c.tell(*output, map[string]any{"short_name": is.ShortName, "full_name": is.FullName, "email": is.Email, "phone": is.Phone, "address": is.Address,
-				"imits_name": is.IMITSName, "active": is.Active, "defined_by": is.By()}, func(w io.Writer) error {
-				text, err := config.CentresYAML([]config.Centre{is.Listed()})
-				if err != nil {
-					return err
-				}
-				_, err = fmt.Fprintf(w, "%s is %s\n%s", is.ShortName, centreDefiner(is), screen.Text(string(text)))
-				return err
-			})
+			return c.showCentre(*output, all[0])
 		})
 	}
 	return cmd
+}
+
+// showCentre tells how a centre is defined.
+func (c *cli) showCentre(output string, is centres.Centre) error {
+	return c.tell(output, map[string]any{"short_name": is.ShortName, "full_name": is.FullName, "email": is.Email, "phone": is.Phone, "address": is.Address,
+		"imits_name": is.IMITSName, "active": is.Active, "defined_by": is.By()}, func(w io.Writer) error {
+		text, err := config.CentresYAML([]config.Centre{is.Listed()})
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(w, "%s is %s\n%s", is.ShortName, centreDefiner(is), screen.Text(string(text)))
+		return err
+	})
+}
+
+// centreByServer is how a server's centre is defined.
+func centreByServer(ctx context.Context, r *client.Client, name string) (is centres.Centre, err error) {
+	d, err := r.Definition(ctx, order.Centres, name)
+	if bad := (*client.Error)(nil); errors.As(err, &bad) && bad.Name == "no_such_centre" {
+		return is, usage(err)
+	}
+	if err != nil {
+		return is, err
+	}
+	var listed config.Centre
+	if err := yaml.Unmarshal(d.Definition, &listed); err != nil {
+		return is, fmt.Errorf("the server's definition of %s: %w", name, err)
+	}
+	is = centres.Of(listed)
+	is.DefinedBy = d.By
+	return is, nil
 }
 
 // centreDefiner says who defines a centre.
@@ -92,47 +111,19 @@ func centreDefiner(c centres.Centre) string {
 }
 
 func newCentresExport(c *cli) *cobra.Command {
-	return &cobra.Command{
+	return c.exporter(&cobra.Command{
 		Use: "export [CENTRE …]", Short: "Write centres as a file that the configuration or apply reads",
 		Long: "Write how all centres (or those named) are defined now, as YAML below centres: for the configuration, or for tributary\n" +
 			"centres apply.",
 		Args: cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.open(cmd.Context(), need{Postgres: true}, func(s *stores) error {
-				all, err := knownCentres(cmd.Context(), s, args)
-				if err != nil {
-					return err
-				}
-				var listed []config.Centre
-				for _, is := range all {
-					listed = append(listed, is.Listed())
-				}
-				text, err := config.CentresYAML(listed)
-				if err != nil {
-					return err
-				}
-				_, err = c.stdout.Write(text)
-				return err
-			})
-		},
-	}
+	}, order.Centres, sources.ExportCentres)
 }
 
 // knownCentres are those that control has, by short name, or those named of them.
 func knownCentres(ctx context.Context, s *stores, names []string) ([]centres.Centre, error) {
-	all, err := control.Centres(ctx, s.Control)
-	if err != nil || len(names) == 0 {
-		return all, err
+	all, err := sources.PresentCentres(ctx, s.Control, names)
+	if sources.Refused(err) {
+		return nil, usage(err)
 	}
-	set := centres.Known(all...)
-	var out []centres.Centre
-	for _, name := range names {
-		canonical, _ := set.Lookup(name)
-		i := slices.IndexFunc(all, func(c centres.Centre) bool { return c.ShortName == canonical })
-		if i < 0 {
-			return nil, usage(fmt.Errorf("%s: %w", name, sources.ErrCentreUnknown))
-		}
-		out = append(out, all[i])
-	}
-	return out, nil
+	return all, err
 }

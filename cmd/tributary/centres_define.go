@@ -6,9 +6,9 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/spf13/cobra"
 
-	"tributary/internal/config"
 	"tributary/producers/sources"
 	"tributary/sql/control"
+	"tributary/web/order"
 )
 
 const centreKeysHelp = "KEY is a key of a centre as in the configuration (docs/reference/configuration.md): email=data@example.org,\n" +
@@ -22,8 +22,11 @@ func newCentresAdd(c *cli) *cobra.Command {
 			"how the centre stands in file names. " + centreKeysHelp,
 		Args: cobra.MinimumNArgs(1),
 	}
-	define := c.definerOf("centre", cmd)
+	define, server := c.definerOf("centre", cmd), addServerFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if server.given() {
+			return c.addByServer(cmd, server, order.Centres, args[0], args[1:])
+		}
 		return define(cmd.Context(), func(ctx context.Context, tx pgx.Tx, r sources.Registry, by control.Decision) ([]sources.Change, error) {
 			return r.AddCentre(ctx, tx, args[0], args[1:], by)
 		})
@@ -38,8 +41,11 @@ func newCentresEdit(c *cli) *cobra.Command {
 			"they are; KEY= without a value gives KEY its default again. With active=false its sources are polled no more. " + centreKeysHelp,
 		Args: cobra.MinimumNArgs(2),
 	}
-	define := c.definerOf("centre", cmd)
+	define, server := c.definerOf("centre", cmd), addServerFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if server.given() {
+			return c.editByServer(cmd, server, order.Centres, "", args[0], args[1:])
+		}
 		return define(cmd.Context(), func(ctx context.Context, tx pgx.Tx, r sources.Registry, by control.Decision) ([]sources.Change, error) {
 			return r.EditCentre(ctx, tx, args[0], args[1:], by)
 		})
@@ -54,8 +60,11 @@ func newCentresRemove(c *cli) *cobra.Command {
 			"no file that was ever listed. Others can be deactivated: tributary centres edit CENTRE active=false.",
 		Args: cobra.MinimumNArgs(1),
 	}
-	define := c.definerOf("centre", cmd)
+	define, server := c.definerOf("centre", cmd), addServerFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if server.given() {
+			return c.removeByServer(cmd, server, order.Centres, args)
+		}
 		return define(cmd.Context(), func(ctx context.Context, tx pgx.Tx, r sources.Registry, by control.Decision) ([]sources.Change, error) {
 			return r.RemoveCentres(ctx, tx, args, by)
 		})
@@ -71,7 +80,7 @@ func newCentresApply(c *cli) *cobra.Command {
 			"tributary sources apply reads a file with centres and sources, and without a file declares those of the configuration.",
 		Args: cobra.NoArgs,
 	}
-	define := c.definerOf("centre", cmd)
+	define, server := c.definerOf("centre", cmd), addServerFlags(cmd)
 	file := cmd.Flags().StringP("file", "f", "", "the file; - reads stdin")
 	prune := cmd.Flags().Bool("prune", false, "remove those that were added before and that the file doesn't list")
 	dry := cmd.Flags().Bool("dry-run", false, "say what would change, and change nothing")
@@ -79,15 +88,16 @@ func newCentresApply(c *cli) *cobra.Command {
 		if *file == "" {
 			return usagef("-f FILE is missing: the configuration's centres are declared with its sources, by tributary sources apply")
 		}
+		if server.given() {
+			return c.applyByServer(cmd, server, order.Centres, *file, *prune, *dry)
+		}
 		return define(cmd.Context(), func(ctx context.Context, tx pgx.Tx, r sources.Registry, by control.Decision) ([]sources.Change, error) {
-			all, err := c.readBlocks(config.Config{}, *file, config.Options{})
-			if err == nil && len(all.Sources) > 0 {
-				err = usagef("%s lists sources too: tributary sources apply -f %s defines both", *file, *file)
-			}
+			name, in, _, err := c.openFile(*file)
 			if err != nil {
 				return nil, err
 			}
-			changes, err := r.ApplyCentres(ctx, tx, all.Centres, *prune, by)
+			defer in.Close()
+			changes, err := r.ApplyCentresFile(ctx, tx, name, in, *prune, by)
 			if err == nil && *dry {
 				err = errDryRun
 			}

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"io"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"tributary/queries/asof"
 	"tributary/queries/centrereport"
+	"tributary/web/client"
 )
 
 func newCentresReport(c *cli) *cobra.Command {
@@ -18,7 +20,7 @@ func newCentresReport(c *cli) *cobra.Command {
 			"can be sent as it is. CENTRE is the short name; capitals don't matter. What goes beyond a limit is counted.",
 		Args: cobra.ExactArgs(1),
 	}
-	output := outputFlag(cmd, "text", "html")
+	output, server := outputFlag(cmd, "text", "html"), addServerFlags(cmd)
 	limits := centrereport.DefaultLimits()
 	since := cmd.Flags().String("since", "", "only files for which something happened since: "+asof.Moments)
 	cmd.Flags().IntVar(&limits.Errors, "errors", limits.Errors, "list at most so many errors of each document")
@@ -30,6 +32,16 @@ func newCentresReport(c *cli) *cobra.Command {
 			if o.Since, err = asof.ParseMoment(*since, o.Now); err != nil {
 				return usagef("--since: %w", err)
 			}
+		}
+		if server.given() {
+			return c.askServer(server, nil, func(r *client.Client) error {
+				text, err := r.CentreReport(cmd.Context(), *output, o)
+				if err != nil {
+					return err
+				}
+				_, err = io.WriteString(c.stdout, text)
+				return err
+			})
 		}
 		return c.open(cmd.Context(), need{Postgres: true}, func(s *stores) error {
 			_, _, statements, err := s.statements()

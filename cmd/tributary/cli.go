@@ -124,10 +124,16 @@ func newRoot(c *cli) *cobra.Command {
 	}
 	root.PersistentFlags().StringVar(&c.configFlag, "config", "", "configuration file (default "+config.EnvPath+", then ./"+config.DefaultPath+")")
 	root.PersistentFlags().StringVar(&c.logLevel, "log-level", "", "debug, info, warn or error (default log.level)")
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		if err.Error() == "unknown flag: --server" {
+			return usagef("%s asks no server: it works where the stores are, or on this machine", cmd.CommandPath())
+		}
+		return err
+	})
 	root.AddCommand(
 		newInit(c), newConfig(c), newEngines(c), newEngineClickHouse(),
 		newUp(c), newRun(c), newServe(c), newTopics(c), newDLQ(c), newReplay(c), newSchemas(c), newSources(c),
-		newStatus(c), newFiles(c), newDocuments(c), newCentres(c), newShow(c), newWhy(c), newListing(c), newDiff(c),
+		newStatus(c), newFiles(c), newDocuments(c), newCentres(c), newOwn(c), newShow(c), newWhy(c), newListing(c), newDiff(c),
 		newSQL(c), newReport(c), newHistory(c), newTracker(c), newLineage(c), newWarehouse(c), newControl(c), newProfile(c), newReference(c), newBlobs(c),
 		newUsers(c), newTokens(c), newAudit(c), newLoginLink(c), newNotify(c), newAdmin(c),
 		newVersion(c), newDoctor(c), newHealthcheck(c),

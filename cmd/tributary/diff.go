@@ -7,6 +7,7 @@ import (
 
 	"tributary/queries/asof"
 	"tributary/queries/report"
+	"tributary/web/client"
 )
 
 // diffFlags are what diff is asked.
@@ -27,7 +28,7 @@ func newDiff(c *cli) *cobra.Command {
 		Args: cobra.NoArgs,
 	}
 	f := &diffFlags{}
-	output := outputFlag(cmd, report.Table, report.JSON)
+	output, server := outputFlag(cmd, report.Table, report.JSON), addServerFlags(cmd)
 	cmd.Flags().StringVar(&f.from, "from", "", "the earlier moment: "+asof.Moments)
 	cmd.Flags().StringVar(&f.to, "to", "0s", "the later moment; default now")
 	cmd.Flags().StringVar(&f.scope.Name, "file", "", "the file's name; it may have * for any characters")
@@ -39,16 +40,29 @@ func newDiff(c *cli) *cobra.Command {
 		if err != nil {
 			return err
 		}
+		tell := func(d asof.Comparison) error {
+			if *output == report.JSON {
+				return d.WriteJSON(cmd.Context(), c.stdout, f.limit)
+			}
+			return d.WriteText(cmd.Context(), c.stdout, f.limit)
+		}
+		if server.given() {
+			if cmd.Flags().Changed("max-events") {
+				return errServersLimit()
+			}
+			return c.askServer(server, nil, func(r *client.Client) error {
+				d, err := r.Diff(cmd.Context(), from, to, f.scope)
+				if err != nil {
+					return err
+				}
+				return tell(d)
+			})
+		}
 		return c.withPast(cmd.Context(), f.maxEvents, func(r *asof.Reader) error {
 			if err := report.Known(cmd.Context(), r.Postgres, f.scope.Centre, ""); err != nil {
 				return err
 			}
-			return r.Diff(cmd.Context(), from, to, f.scope, func(d *asof.Difference) error {
-				if *output == report.JSON {
-					return d.WriteJSON(cmd.Context(), c.stdout, f.limit)
-				}
-				return d.WriteText(cmd.Context(), c.stdout, f.limit)
-			})
+			return r.Diff(cmd.Context(), from, to, f.scope, func(d *asof.Difference) error { return tell(d.Comparison()) })
 		})
 	}
 	return cmd

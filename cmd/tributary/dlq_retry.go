@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 
@@ -9,6 +10,8 @@ import (
 	"tributary/queries/report"
 	"tributary/recovery/deadletter"
 	"tributary/sql/control"
+	"tributary/web/client"
+	"tributary/web/order"
 )
 
 // newDLQReplay is dlq retry under the name that it had before.
@@ -33,9 +36,10 @@ func newDLQRetry(c *cli) *cobra.Command {
 			"All documents of an archive are processed again, so that letters of one archive share the new attempt; what is in\n" +
 			"the warehouse is not doubled by that. A running system takes it up; otherwise the next tributary up does.\n\n" +
 			"Refused, with the reason, are letters that were retried already, that later attempts have left behind, that ask\n" +
-			"for nothing, and those whose retries have died of the same cause --max-deaths times. Exit code 1 if one was.",
+			"for nothing, and those whose retries have died of the same cause --max-deaths times. Exit code 1 if one was.\n" +
+			"With --server --where means the newest 10,000 at most.",
 	}
-	output := outputFlag(cmd, report.Formats()...)
+	output, server := outputFlag(cmd, report.Formats()...), addServerFlags(cmd)
 	var w whereFlags
 	w.add(cmd)
 	o := deadletter.RetryOptions{}
@@ -49,37 +53,33 @@ func newDLQRetry(c *cli) *cobra.Command {
 		if err != nil {
 			return err
 		}
+		ctx, what := cmd.Context(), "retried"
+		if o.DryRun {
+			what = "would be retried"
+		}
+		t := tally{output: *output, files: map[string]bool{}}
+		if server.given() {
+			return c.askServer(server, nil, func(r *client.Client) error {
+				return c.tellRetried(&t, what, func(each func(order.Decided) error) error {
+					return w.byServer(ctx, r, args, f, func(ids []string) error {
+						return r.RetryLetters(ctx, client.LetterWish{IDs: ids, Reason: o.Reason, DryRun: o.DryRun, Fetch: o.Fetch, Force: o.Force, MaxDeaths: o.MaxDeaths}, each)
+					})
+				})
+			})
+		}
 		o.By = requester()
-		ctx := cmd.Context()
 		return c.openLedger(ctx, func(s *stores, d *deadletter.Ledger) (err error) {
 			p := s.decider(d.Reader.Codec)
 			if p.Blobs, err = openBlobs(ctx, s.cfg, s.Control); err != nil {
 				return err
 			}
-			what := "retried"
-			if o.DryRun {
-				what = "would be retried"
-			}
-			t := tally{output: *output, files: map[string]bool{}}
-			err = c.list(*output, []string{"id", "about", "attempt", "deaths", "refused"}, func(row func(any, ...string) error) error {
+			err = c.tellRetried(&t, what, func(each func(order.Decided) error) error {
 				return d.EachChosen(ctx, args, f, func(chunk []*deadletter.Standing) error {
 					done, err := d.Retry(ctx, p, chunk, o)
-					if err != nil {
-						return err
-					}
-					for _, r := range done {
-						line, cells := t.retried(r)
-						if err := row(line, cells...); err != nil {
-							return err
-						}
-					}
-					return nil
+					return eachDecided(done, err, order.RetriedLetter, each)
 				})
 			})
-			if err != nil {
-				return letterError(args, err)
-			}
-			return t.end(c, what)
+			return letterError(args, err)
 		})
 	}
 	return cmd
@@ -90,9 +90,9 @@ func newDLQDrop(c *cli) *cobra.Command {
 		Use:   "drop [ID…]",
 		Short: "Hide dead letters that need no retry",
 		Long: "Hide dead letters, with a reason: those named by id, or the open ones that --where means. Nothing is deleted:\n" +
-			"dlq list --all shows them, and retry --force still retries them.",
+			"dlq list --all shows them, and retry --force still retries them. With --server --where means the newest 10,000 at most.",
 	}
-	output := outputFlag(cmd, report.Formats()...)
+	output, server := outputFlag(cmd, report.Formats()...), addServerFlags(cmd)
 	var w whereFlags
 	w.add(cmd)
 	reason := cmd.Flags().String("reason", "", "why, for those who read it later; must be given")
@@ -105,31 +105,76 @@ func newDLQDrop(c *cli) *cobra.Command {
 			return usagef("say why with --reason: whoever finds them later wants to know")
 		}
 		ctx := cmd.Context()
-		return c.openLedger(ctx, func(s *stores, d *deadletter.Ledger) error {
-			p := s.decider(d.Reader.Codec)
-			t := tally{output: *output, files: map[string]bool{}}
-			err := c.list(*output, []string{"id", "about", "refused"}, func(row func(any, ...string) error) error {
-				return d.EachChosen(ctx, args, f, func(chunk []*deadletter.Standing) error {
-					done, err := d.Drop(ctx, p, chunk, control.Decision{By: requester(), Reason: *reason})
-					if err != nil {
-						return err
-					}
-					for _, r := range done {
-						line := t.count(r.Letter, r.Refused)
-						if err := row(line, line.ID, line.About, line.Refused); err != nil {
-							return err
-						}
-					}
-					return nil
+		t := tally{output: *output, files: map[string]bool{}}
+		if server.given() {
+			return c.askServer(server, nil, func(r *client.Client) error {
+				return c.tellDropped(&t, func(each func(order.Decided) error) error {
+					return w.byServer(ctx, r, args, f, func(ids []string) error {
+						return r.DropLetters(ctx, client.LetterWish{IDs: ids, Reason: *reason}, each)
+					})
 				})
 			})
-			if err != nil {
-				return letterError(args, err)
-			}
-			return t.end(c, "dropped")
+		}
+		return c.openLedger(ctx, func(s *stores, d *deadletter.Ledger) error {
+			p := s.decider(d.Reader.Codec)
+			err := c.tellDropped(&t, func(each func(order.Decided) error) error {
+				return d.EachChosen(ctx, args, f, func(chunk []*deadletter.Standing) error {
+					done, err := d.Drop(ctx, p, chunk, control.Decision{By: requester(), Reason: *reason})
+					return eachDecided(done, err, order.DroppedLetter, each)
+				})
+			})
+			return letterError(args, err)
 		})
 	}
 	return cmd
+}
+
+// byServer has something done about the letters that are named, or that the flags mean.
+func (w *whereFlags) byServer(ctx context.Context, r *client.Client, ids []string, f *deadletter.Filter, do func(ids []string) error) (err error) {
+	if len(ids) == 0 {
+		if ids, err = r.ChosenLetters(ctx, w.where, w.topic, w.group, f.State); err != nil {
+			return err
+		}
+	}
+	return badOrder(do(ids))
+}
+
+// eachDecided gives what became of letters.
+func eachDecided[T any](done []T, err error, of func(T) order.Decided, each func(order.Decided) error) error {
+	for _, d := range done {
+		if err == nil {
+			err = each(of(d))
+		}
+	}
+	return err
+}
+
+// tellRetried tells what became of letters that are retried.
+func (c *cli) tellRetried(t *tally, what string, decide func(each func(order.Decided) error) error) error {
+	err := c.list(t.output, []string{"id", "about", "attempt", "deaths", "refused"}, func(row func(any, ...string) error) error {
+		return decide(func(d order.Decided) error {
+			line, attempt := t.count(d), ""
+			if d.Attempt > 0 {
+				attempt = strconv.Itoa(int(d.Attempt))
+			}
+			return row(line, d.ID, d.About, attempt, strconv.Itoa(d.Deaths), d.Refused)
+		})
+	})
+	if err != nil {
+		return err
+	}
+	return t.end(c, what)
+}
+
+// tellDropped tells what became of letters that are dropped.
+func (c *cli) tellDropped(t *tally, decide func(each func(order.Decided) error) error) error {
+	err := c.list(t.output, []string{"id", "about", "refused"}, func(row func(any, ...string) error) error {
+		return decide(func(d order.Decided) error { return row(t.count(d), d.ID, d.About, d.Refused) })
+	})
+	if err != nil {
+		return err
+	}
+	return t.end(c, "dropped")
 }
 
 // decidedRow is what was done about one letter, as -o json writes it.
@@ -149,25 +194,15 @@ type tally struct {
 	documents     int64
 }
 
-func (t *tally) count(l *deadletter.Letter, refused string) decidedRow {
-	if refused == "" {
+func (t *tally) count(d order.Decided) decidedRow {
+	if d.Refused == "" {
 		t.done++
-		t.files[l.File] = true
+		t.files[d.File] = true
 	} else {
 		t.refused++
 	}
-	return decidedRow{ID: l.ID, About: l.Subject(), Refused: refused}
-}
-
-func (t *tally) retried(r deadletter.Retried) (decidedRow, []string) {
-	row := t.count(r.Letter, r.Refused)
-	row.Attempt, row.Deaths = r.Attempt, r.Deaths
-	t.documents += int64(r.Documents)
-	attempt := ""
-	if r.Attempt > 0 {
-		attempt = strconv.Itoa(int(r.Attempt))
-	}
-	return row, []string{row.ID, row.About, attempt, strconv.Itoa(r.Deaths), row.Refused}
+	t.documents += int64(d.Documents)
+	return decidedRow{ID: d.ID, About: d.About, Attempt: d.Attempt, Deaths: d.Deaths, Refused: d.Refused}
 }
 
 // end says what was done, to people, and fails if something was refused.

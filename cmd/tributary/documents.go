@@ -32,6 +32,6 @@ func newDocuments(c *cli) *cobra.Command {
 			return report.Documents(ctx, q, *filter, each)
 		}, func(d *report.Document, at *time.Time) { d.AsOf = at })
 	}
-	cmd.AddCommand(newDocumentsQC(c))
+	cmd.AddCommand(newDocumentsQC(c), newDocumentsShow(c))
 	return cmd
 }

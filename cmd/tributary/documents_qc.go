@@ -9,6 +9,7 @@ import (
 	"tributary/recovery/quality"
 	"tributary/schemas"
 	"tributary/sql/control"
+	"tributary/web/client"
 	"tributary/web/order"
 )
 
@@ -36,7 +37,7 @@ func (c *cli) decide(use, short, long, decision string) *cobra.Command {
 			"correction awaits a decision of its own. It need not be that a system runs. Exit code 1 if one is refused.",
 		Args: cobra.MinimumNArgs(1),
 	}
-	output := outputFlag(cmd, report.Formats()...)
+	output, server := outputFlag(cmd, report.Formats()...), addServerFlags(cmd)
 	reason := cmd.Flags().String("reason", "", "why, for those who read it later; needed but to accept")
 	dry := cmd.Flags().Bool("dry-run", false, "only tell what would be done")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -50,15 +51,10 @@ func (c *cli) decide(use, short, long, decision string) *cobra.Command {
 		if err := order.CheckReason(*reason, decision != schemas.QualityAccepted && !*dry); err != nil {
 			return usage(err)
 		}
-		return c.open(cmd.Context(), need{Postgres: true}, func(s *stores) error {
-			out, err := controlOutbox()
-			if err != nil {
-				return err
-			}
+		list := func(decide func(quality.Document) (quality.Outcome, error)) error {
 			return c.listDone(*output, []string{"document", "done", "detail"}, func(row func(bool, any, ...string) error) error {
 				for _, d := range documents {
-					o := quality.Orders{Decision: control.Decision{By: requester(), Reason: *reason, At: now()}, Pool: s.Control, Tracker: s.Tracker, Outbox: out, Dry: *dry}
-					r, err := o.Decide(cmd.Context(), d, decision)
+					r, err := decide(d)
 					if err != nil {
 						return err
 					}
@@ -67,6 +63,23 @@ func (c *cli) decide(use, short, long, decision string) *cobra.Command {
 					}
 				}
 				return nil
+			})
+		}
+		if server.given() {
+			return c.askServer(server, nil, func(r *client.Client) error {
+				return list(func(d quality.Document) (quality.Outcome, error) {
+					return r.Decide(cmd.Context(), d, cmd.Name(), client.Wish{Reason: *reason, DryRun: *dry})
+				})
+			})
+		}
+		return c.open(cmd.Context(), need{Postgres: true}, func(s *stores) error {
+			out, err := controlOutbox()
+			if err != nil {
+				return err
+			}
+			return list(func(d quality.Document) (quality.Outcome, error) {
+				o := quality.Orders{Decision: control.Decision{By: requester(), Reason: *reason, At: now()}, Pool: s.Control, Tracker: s.Tracker, Outbox: out, Dry: *dry}
+				return o.Decide(cmd.Context(), d, decision)
 			})
 		})
 	}

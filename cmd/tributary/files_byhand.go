@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -15,9 +14,6 @@ import (
 	"tributary/web/client"
 	"tributary/web/order"
 )
-
-// mostHeld is how many held files are listed at most.
-const mostHeld = 10_000
 
 // fileOrder is a command by which a person orders something about files.
 type fileOrder struct {
@@ -166,39 +162,4 @@ func fileByServer(ctx context.Context, r *client.Client, named, name string, w c
 	}
 	out, err := r.Order(ctx, order.Files, subjects[0], name, w)
 	return byhand.Outcome{File: subjects[0], Done: out.Done, Detail: out.Detail}, err
-}
-
-// heldFile is a held file as programs read it.
-type heldFile struct {
-	File   string    `json:"file"`
-	Since  time.Time `json:"since"`
-	By     string    `json:"by"`
-	Reason string    `json:"reason"`
-}
-
-func newFilesHeld(c *cli) *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "held", Short: "List the files that are held",
-		Long: "List the files that are held, by whom and why, those held longest first: at most 10,000.",
-		Args: cobra.NoArgs,
-	}
-	output := outputFlag(cmd, report.Formats()...)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return c.open(cmd.Context(), need{Postgres: true}, func(s *stores) error {
-			held, err := control.HeldFiles(cmd.Context(), s.Control, mostHeld)
-			if err != nil {
-				return err
-			}
-			return c.list(*output, []string{"file", "since", "by", "reason"}, func(row func(any, ...string) error) error {
-				for _, h := range held {
-					f := heldFile{h.Action + "/" + h.Name, h.HeldAt.UTC(), h.HeldBy, h.HeldWhy}
-					if err := row(f, f.File, f.Since.Format(time.RFC3339), f.By, f.Reason); err != nil {
-						return err
-					}
-				}
-				return nil
-			})
-		})
-	}
-	return cmd
 }

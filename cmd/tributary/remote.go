@@ -54,7 +54,11 @@ func (c *cli) askServer(f *serverFlags, past *pastFlags, ask func(*client.Client
 	if r, err = past.ofServer(c, r); err != nil {
 		return err
 	}
-	err = ask(r)
+	return asServer(ask(r))
+}
+
+// asServer is bad usage where a server says that what was asked can't be so.
+func asServer(err error) error {
 	var told *client.Error
 	if errors.As(err, &told) && (strings.HasPrefix(told.Name, "unknown_") || told.Name == "bad_filter" || told.Status == 422 && told.Name != "past_too_large") {
 		return usage(err)
@@ -72,14 +76,19 @@ func (c *cli) token(file string) (string, error) {
 		}
 		return "", errors.New("--server needs a token: put it into " + envToken + ", or into a file and name that with --token-file (tributary tokens add makes one, on the server)")
 	}
+	return readSecret("--token-file", file)
+}
+
+// readSecret reads the secret of the file that a flag names.
+func readSecret(flag, file string) (string, error) {
 	in, err := os.Open(file)
 	if err != nil {
-		return "", fmt.Errorf("--token-file: %w", err)
+		return "", fmt.Errorf("%s: %w", flag, err)
 	}
 	defer in.Close()
 	text, err := io.ReadAll(io.LimitReader(in, maxToken))
 	if err != nil {
-		return "", fmt.Errorf("--token-file: %w", err)
+		return "", fmt.Errorf("%s: %w", flag, err)
 	}
 	return strings.TrimSpace(string(text)), nil
 }
@@ -107,4 +116,12 @@ func listServer[T row](ctx context.Context, c *cli, f *serverFlags, past *pastFl
 // listServerBy writes the rows that a server lists and a filter lets pass.
 func listServerBy[T row](ctx context.Context, c *cli, f *serverFlags, past *pastFlags, by report.Filter, format string, header []string, list func(r *client.Client, ctx context.Context, by report.Filter, each func(T) error) error) error {
 	return listServer(ctx, c, f, past, format, header, func(ctx context.Context, r *client.Client, each func(T) error) error { return list(r, ctx, by, each) })
+}
+
+// badOrder is bad usage where a server says that an order can't be read.
+func badOrder(err error) error {
+	if told := (*client.Error)(nil); errors.As(err, &told) && told.Name == "bad_order" {
+		return usage(err)
+	}
+	return err
 }

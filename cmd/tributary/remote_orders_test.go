@@ -44,7 +44,7 @@ func TestServerOrders(t *testing.T) {
 		{access.Operator, "sources maintain harwell nowhere --until 6h --reason disks -o csv", exitOK, `harwell,true,"it is left alone until`},
 		{access.Operator, "sources maintain harwell nowhere --until 6h -o csv", exitOK, "nowhere,false,"},
 		{access.Operator, "sources poll harwell -o csv", exitOK, `harwell,false,"it is in maintenance`},
-		{access.Operator, "sources resume --all", exitUsage, "with --server name the sources"},
+		{access.Operator, "sources resume --all -o csv", exitOK, "source,resumed,detail"},
 		{access.Operator, "sources resume harwell -o json", exitOK, `"resumed":true,"source":"harwell"}`},
 		{access.Operator, "sources poll harwell -o json", exitOK, `"due":true`},
 		{access.Wrangler, "sources add new centre=H url=file:///srv/in", exitFailed, "a wrangler"},

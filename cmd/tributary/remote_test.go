@@ -67,8 +67,8 @@ func newWorldOf(t *testing.T, history driver.Conn) *world {
 			t.Fatal(err)
 		}
 	}
-	cfg := config.Default()
-	cfg.Kafka.ReplicationFactor, cfg.Kafka.Partitions = 1, 1
+	cfg, dir := config.Default(), t.TempDir()
+	cfg.DataDir, cfg.Kafka.ReplicationFactor, cfg.Kafka.Partitions = dir, 1, 1
 	log := slog.New(slog.DiscardHandler)
 	newClient := kafka.NewFactory(cfg.Kafka, brokers, log)
 	client, err := newClient()
@@ -89,11 +89,16 @@ func newWorldOf(t *testing.T, history driver.Conn) *world {
 	if err := warehouse.Apply(t.Context(), pool, a.profile.FS(), a.mapping); err != nil {
 		t.Fatal(err)
 	}
+	blobs, err := openBlobs(t.Context(), cfg, pool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = blobs.Close() })
+	a.blobs = blobs
 	deps, err := a.serves(live.New(live.Config{}, live.Deps{Position: a.stands(), Log: log}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
 	w := &world{pool: pool, ca: filepath.Join(dir, "ca.pem"), made: filepath.Join(dir, "token"),
 		config: fmt.Sprintf("data_dir: %s\nkafka: {bootstrap_servers: ['%s'], replication_factor: 1}\npostgres: {url: '%s'}\n", dir, strings.Join(brokers, "', '"), pool.Config().ConnString())}
 	w.server = httptest.NewTLSServer(web.New(web.Config{Prefix: "/t"}, deps).Handler())

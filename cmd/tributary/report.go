@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"tributary/queries/recipe"
 	"tributary/queries/report"
 	"tributary/sql/history/recipes"
+	"tributary/web/client"
 )
 
 func newReport(c *cli) *cobra.Command {
@@ -36,7 +38,7 @@ func newReport(c *cli) *cobra.Command {
 		},
 	}
 	output := outputFlag(cmd, report.Formats()...)
-	timeout := timeoutFlag(cmd)
+	timeout, server := timeoutFlag(cmd), addServerFlags(cmd)
 	picture := cmd.Flags().String("plot", "", "draw it: in the terminal, or with =FILE.svg or =FILE.png in a file")
 	cmd.Flags().Lookup("plot").NoOptDefVal = inTerminal
 	explain := cmd.Flags().Bool("explain", false, "say what NAME asks and how, instead of answering it")
@@ -54,11 +56,26 @@ func newReport(c *cli) *cobra.Command {
 		if broken != nil {
 			return broken
 		}
+		if server.given() && (cmd.Flags().Changed("timeout") || *explain) {
+			return usagef("--timeout and --explain go without --server, which has a limit of its own")
+		}
 		if len(args) == 0 {
 			if len(given) > 0 || *picture != "" || *explain {
 				return usagef("say which report: tributary report lists them")
 			}
-			return c.listRecipes(all, *output)
+			if server.given() {
+				return c.askServer(server, nil, func(r *client.Client) error {
+					return c.listRecipes(*output, func(each func(name, question string) error) error { return r.Recipes(cmd.Context(), each) })
+				})
+			}
+			return c.listRecipes(*output, func(each func(name, question string) error) error {
+				for _, r := range all {
+					if err := each(r.Name, r.Question); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
 		}
 		r, err := recipe.Find(all, args[0])
 		if err != nil {
@@ -77,22 +94,36 @@ func newReport(c *cli) *cobra.Command {
 		if err := checkPicture(r, *picture); err != nil {
 			return err
 		}
+		if server.given() {
+			return c.askServer(server, nil, func(asked *client.Client) error {
+				return c.tellRecipe(r, *picture, *output, func(w io.Writer, format string) error {
+					return asked.Recipe(cmd.Context(), r.Name, given, w, format)
+				})
+			})
+		}
 		return c.open(cmd.Context(), need{ClickHouse: true}, func(s *stores) error {
 			store := report.ClickHouse{Conn: s.ClickHouse, Timeout: *timeout, MaxMemory: int64(s.cfg.ClickHouse.MaxMemory), Parameters: values}
 			if err := store.Known(cmd.Context(), given["centre"], given["source"]); err != nil {
 				return err
 			}
-			if *picture == "" {
-				return report.SQL(cmd.Context(), store, r.Statement, c.stdout, *output)
-			}
-			var answer bounded
-			if err := report.SQL(cmd.Context(), store, r.Statement, &answer, report.JSON); err != nil {
-				return err
-			}
-			return c.drawRecipe(r, answer.Bytes(), *picture)
+			return c.tellRecipe(r, *picture, *output, func(w io.Writer, format string) error {
+				return report.SQL(cmd.Context(), store, r.Statement, w, format)
+			})
 		})
 	}
 	return cmd
+}
+
+// tellRecipe writes the answer to a recipe, or draws it where a picture is named.
+func (c *cli) tellRecipe(r recipes.Recipe, picture, output string, ask func(w io.Writer, format string) error) error {
+	if picture == "" {
+		return ask(c.stdout, output)
+	}
+	var answer bounded
+	if err := ask(&answer, report.JSON); err != nil {
+		return err
+	}
+	return c.drawRecipe(r, answer.Bytes(), picture)
 }
 
 // reportArgs allows one name, and says how a picture's file is named.
@@ -139,17 +170,12 @@ func parameterFlags(cmd *cobra.Command, all []recipes.Recipe) []string {
 }
 
 // listRecipes writes the names of the recipes and what they ask.
-func (c *cli) listRecipes(all []recipes.Recipe, format string) error {
+func (c *cli) listRecipes(format string, all func(each func(name, question string) error) error) error {
 	type line struct {
 		Name     string `json:"name"`
 		Question string `json:"question"`
 	}
 	return c.list(format, []string{"name", "question"}, func(row func(any, ...string) error) error {
-		for _, r := range all {
-			if err := row(line{r.Name, r.Question}, r.Name, r.Question); err != nil {
-				return err
-			}
-		}
-		return nil
+		return all(func(name, question string) error { return row(line{name, question}, name, question) })
 	})
 }

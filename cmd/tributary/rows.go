@@ -10,6 +10,7 @@ import (
 	"tributary/internal/pg"
 	"tributary/queries/asof"
 	"tributary/queries/report"
+	"tributary/web/client"
 )
 
 // row is what a list of the tracker has one of for each line.
@@ -67,3 +68,32 @@ func (m momentValue) Set(text string) error {
 
 // Type is the word for a moment in help texts.
 func (m momentValue) Type() string { return "moment" }
+
+// having gives those that have each of the texts.
+func having[T interface{ Has(texts ...string) bool }](texts []string, each func(T) error) func(T) error {
+	return func(v T) error {
+		if !v.Has(texts...) {
+			return nil
+		}
+		return each(v)
+	}
+}
+
+// finder is a command that lists what has texts in it, by the stores or a server.
+func finder[T interface {
+	row
+	Has(texts ...string) bool
+}](c *cli, cmd *cobra.Command, header []string, list lister[T], byServer func(r *client.Client, ctx context.Context, each func(T) error) error) *cobra.Command {
+	output, server := outputFlag(cmd, report.Formats()...), addServerFlags(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if server.given() {
+			return listServer(cmd.Context(), c, server, nil, *output, header, func(ctx context.Context, r *client.Client, each func(T) error) error {
+				return byServer(r, ctx, having(args, each))
+			})
+		}
+		return listTracker(cmd.Context(), c, *output, header, func(ctx context.Context, q pg.Querier, each func(T) error) error {
+			return list(ctx, q, having(args, each))
+		})
+	}
+	return cmd
+}

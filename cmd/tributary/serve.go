@@ -113,11 +113,11 @@ func (a *app) serves(feed *live.Feed) (web.Deps, error) {
 	if err != nil {
 		return web.Deps{}, err
 	}
-	beside, err := a.besideTracker(site.Asker(), orders.Shadows)
+	beside, err := a.besideTracker(site, orders.Shadows)
 	if err != nil {
 		return web.Deps{}, err
 	}
-	programs := api.New(api.Deps{Tracker: a.stores.Tracker, Past: is.Past, Control: a.stores.Control, Orders: order.New(orders), Request: orders.Replay, Definitions: &orders, Now: time.Now, Log: a.log, Prefix: a.cfg.Web.Prefix, Version: version(), Beside: beside})
+	programs := api.New(api.Deps{Tracker: a.stores.Tracker, Past: is.Past, Control: a.stores.Control, Orders: order.New(orders), Request: orders.Replay, Definitions: &orders, ByLink: guard.ByLink, Now: time.Now, Log: a.log, Prefix: a.cfg.Web.Prefix, Version: version(), Beside: beside})
 	return web.Deps{
 		Guard: guard, Static: static.Files, Log: a.log, Listening: a.servesPages,
 		Routes: slices.Concat(guard.Routes(), site.Routes(), programs.Routes(), []access.Route{feed.Route()}),

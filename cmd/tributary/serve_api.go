@@ -16,7 +16,7 @@ import (
 	"tributary/topics"
 	"tributary/web/api"
 	"tributary/web/compared"
-	"tributary/web/question"
+	"tributary/web/pages"
 )
 
 // lineageTold is how many keys of a document, or claims on a key, the API tells.
@@ -24,13 +24,13 @@ const lineageTold = 100
 
 // besideTracker is what the API reads beside the tracker: the same that the commands
 // read who tell it.
-func (a *app) besideTracker(asker *question.Asker, shadows *compared.Reader) (api.Beside, error) {
+func (a *app) besideTracker(site *pages.Site, shadows *compared.Reader) (api.Beside, error) {
 	known, err := meanings(a.profile)
 	if err != nil {
 		return api.Beside{}, err
 	}
 	b := api.Beside{
-		Status: a.stores.beside, Replays: a.listReplays, Warehouse: a.stores.Warehouse, Asker: asker,
+		Status: a.stores.beside, Replays: a.listReplays, Warehouse: a.stores.Warehouse, Asker: site.Asker(), Explained: site.Explainer().Document, Advice: site.Advice,
 		Meaning: func(check string) string { return known[check] },
 		Lineage: &lineage.Reader{Warehouse: a.stores.Warehouse, Tracker: a.stores.Tracker, Mapping: a.mapping, Limit: lineageTold},
 		Priority: func(ctx context.Context, action, name string) (*report.Priority, error) {

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"tributary/internal/config"
-	"tributary/internal/pg"
 	"tributary/internal/remote"
 	"tributary/internal/remote/connectors"
 	"tributary/internal/source"
@@ -42,32 +41,12 @@ func newSources(c *cli) *cobra.Command {
 }
 
 func newSourcesFind(c *cli) *cobra.Command {
-	cmd := &cobra.Command{
+	return finder(c, &cobra.Command{
 		Use: "find TEXT …", Short: "List the sources whose id, centre, host, path or state has a text in it",
 		Long: "List the sources of which id, centre, host, base path, state or exception of the last poll contains each of the texts;\n" +
 			"capitals don't matter.",
 		Args: cobra.MinimumNArgs(1),
-	}
-	output, server := outputFlag(cmd, report.Formats()...), addServerFlags(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		having := func(each func(report.Source) error) func(report.Source) error {
-			return func(s report.Source) error {
-				if !s.Has(args...) {
-					return nil
-				}
-				return each(s)
-			}
-		}
-		if server.given() {
-			return listServer(cmd.Context(), c, server, nil, *output, report.SourceHeader(), func(ctx context.Context, r *client.Client, each func(report.Source) error) error {
-				return r.Sources(ctx, having(each))
-			})
-		}
-		return listTracker(cmd.Context(), c, *output, report.SourceHeader(), func(ctx context.Context, q pg.Querier, each func(report.Source) error) error {
-			return report.Sources(ctx, q, having(each))
-		})
-	}
-	return cmd
+	}, report.SourceHeader(), report.Sources, (*client.Client).Sources)
 }
 
 // checkedStep is one step of one source's check, as -o json writes it.
@@ -80,13 +59,20 @@ func newSourcesCheck(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check [SOURCE …]",
 		Short: "Connect to sources and say step by step what works",
-		Long:  "Connect to each source that the configuration declares (or those named, also of those that were added, or those of a\nfile), verify the host key, log in and list the directories, and say step by step what works and what to do about what doesn't. Nothing is changed on the server. Exit code 1 when a source fails.",
-		Args:  cobra.ArbitraryArgs,
+		Long: "Connect to each source that the configuration declares (or those named, also of those that were added, or those of a\nfile), verify the host key, log in and list the directories, and say step by step what works and what to do about what doesn't. Nothing is changed on the server. Exit code 1 when a source fails.\n" +
+			"With --server the server connects, to those named, or else to all that it has.",
+		Args: cobra.ArbitraryArgs,
 	}
-	output := outputFlag(cmd, "table", "json")
+	output, server := outputFlag(cmd, "table", "json"), addServerFlags(cmd)
 	file := cmd.Flags().StringP("file", "f", "", "check the sources of this file, as tributary sources apply reads it; - reads stdin")
 	timeout := cmd.Flags().Duration("timeout", time.Minute, "of one source")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if server.given() {
+			if *file != "" || cmd.Flags().Changed("timeout") {
+				return usagef("--file and --timeout go without --server, which checks the sources that it has, each for a minute at most")
+			}
+			return c.askServer(server, nil, func(r *client.Client) error { return c.checkByServer(cmd.Context(), r, *output, args) })
+		}
 		cfg, err := c.load()
 		if err != nil {
 			return err
@@ -95,28 +81,35 @@ func newSourcesCheck(c *cli) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		failed := false
-		for _, s := range chosen {
-			steps, err := checkSource(cmd.Context(), cfg, s, *timeout)
-			if err != nil {
-				return err
-			}
-			failed = failed || slices.ContainsFunc(steps, func(s checkedStep) bool { return !s.OK })
-			if *output == "json" {
-				err = writeJSON(c.stdout, steps)
-			} else {
-				c.printSteps(s, steps)
-			}
-			if err != nil {
-				return err
-			}
-		}
-		if failed {
-			return errSilent
-		}
-		return nil
+		return c.tellChecks(*output, chosen, func(s config.Source) ([]checkedStep, error) {
+			return checkSource(cmd.Context(), cfg, s, *timeout)
+		})
 	}
 	return cmd
+}
+
+// tellChecks checks sources one after the other, and tells the steps of each.
+func (c *cli) tellChecks(output string, chosen []config.Source, check func(config.Source) ([]checkedStep, error)) error {
+	failed := false
+	for _, s := range chosen {
+		steps, err := check(s)
+		if err != nil {
+			return err
+		}
+		failed = failed || slices.ContainsFunc(steps, func(s checkedStep) bool { return !s.OK })
+		if output == "json" {
+			err = writeJSON(c.stdout, steps)
+		} else {
+			c.printSteps(s, steps)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if failed {
+		return errSilent
+	}
+	return nil
 }
 
 // checked are the sources to be checked: of a file, of the configuration, and of

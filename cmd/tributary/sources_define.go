@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,7 +19,7 @@ import (
 	"tributary/producers/sources"
 	"tributary/queries/report"
 	"tributary/sql/control"
-	"tributary/web/client"
+	"tributary/web/order"
 )
 
 const keysHelp = "KEY is a key of a source as in the configuration (docs/reference/configuration.md), VALUE is YAML:\n" +
@@ -35,7 +36,7 @@ func newSourcesAdd(c *cli) *cobra.Command {
 	define, server := c.definer(cmd), addServerFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if server.given() {
-			return c.defineByServer(cmd, server, "", args[0], args[1:])
+			return c.addByServer(cmd, server, order.Sources, args[0], args[1:])
 		}
 		return define(cmd.Context(), func(ctx context.Context, tx pgx.Tx, r sources.Registry, by control.Decision) ([]sources.Change, error) {
 			return r.Add(ctx, tx, args[0], args[1:], by)
@@ -59,7 +60,7 @@ func newSourcesEdit(c *cli) *cobra.Command {
 			return usagef("--update %q is not known: use %s", *kind, strings.Join(config.UpdateKinds(), ", "))
 		}
 		if server.given() {
-			return c.defineByServer(cmd, server, *kind, args[0], args[1:])
+			return c.editByServer(cmd, server, order.Sources, *kind, args[0], args[1:])
 		}
 		return define(cmd.Context(), func(ctx context.Context, tx pgx.Tx, r sources.Registry, by control.Decision) ([]sources.Change, error) {
 			return r.Edit(ctx, tx, args[0], *kind, args[1:], by)
@@ -79,9 +80,7 @@ func newSourcesRemove(c *cli) *cobra.Command {
 	define, server := c.definer(cmd), addServerFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if server.given() {
-			return c.definedByServer(cmd, server, func(r *client.Client, reason string) ([]sources.Change, error) {
-				return removeByServer(cmd.Context(), r, args, reason)
-			})
+			return c.removeByServer(cmd, server, order.Sources, args)
 		}
 		return define(cmd.Context(), func(ctx context.Context, tx pgx.Tx, r sources.Registry, by control.Decision) ([]sources.Change, error) {
 			return r.Remove(ctx, tx, args, by)
@@ -95,18 +94,22 @@ func newSourcesApply(c *cli) *cobra.Command {
 		Use: "apply", Short: "Define sources as a file lists them, while all members run",
 		Long: "Define sources as the file lists them below sources, as in the configuration: new ones are added, those that differ are\n" +
 			"changed, others stay as they are. So are centres that it lists below centres, before the sources. All are defined or\n" +
-			"none. Relative paths are relative to the file. tributary sources export writes such a file.\n\n" +
+			"none. Relative paths are relative to the file; with --server to the server's configuration. tributary sources export\n" +
+			"writes such a file.\n\n" +
 			"Without -f the sources and centres of the configuration are declared now, as members with the role schedule do at\n" +
 			"their start, and also if those of another configuration have replaced them.",
 		Args: cobra.NoArgs,
 	}
-	define := c.definer(cmd)
+	define, server := c.definer(cmd), addServerFlags(cmd)
 	file := cmd.Flags().StringP("file", "f", "", "the file; - reads stdin")
 	prune := cmd.Flags().Bool("prune", false, "remove those that were added before and that the file doesn't list")
 	dry := cmd.Flags().Bool("dry-run", false, "say what would change, and change nothing")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if *file == "" && *prune {
 			return usagef("--prune is about a file: tributary sources apply -f FILE --prune")
+		}
+		if server.given() {
+			return c.applyByServer(cmd, server, order.Sources, *file, *prune, *dry)
 		}
 		return define(cmd.Context(), func(ctx context.Context, tx pgx.Tx, r sources.Registry, by control.Decision) ([]sources.Change, error) {
 			changes, err := c.apply(ctx, tx, r, *file, *prune, by)
@@ -123,15 +126,12 @@ func (c *cli) apply(ctx context.Context, tx pgx.Tx, r sources.Registry, file str
 	if file == "" {
 		return r.Redeclare(ctx, tx, by)
 	}
-	cfg, err := r.WithCentres(ctx, tx)
+	name, in, dir, err := c.openFile(file)
 	if err != nil {
 		return nil, err
 	}
-	all, err := c.readBlocks(cfg, file, r.Options)
-	if err != nil {
-		return nil, err
-	}
-	return r.Apply(ctx, tx, all, prune, by)
+	defer in.Close()
+	return r.ApplyFile(ctx, tx, name, in, dir, prune, by)
 }
 
 // errDryRun gives back what a change has done.
@@ -139,25 +139,32 @@ var errDryRun = errors.New("nothing is changed by a dry run")
 
 // readBlocks reads a file of sources and centres that a person names; - is stdin.
 func (c *cli) readBlocks(cfg config.Config, file string, o config.Options) (config.Blocks, error) {
-	if file == "-" {
-		dir, err := os.Getwd()
-		if err != nil {
-			return config.Blocks{}, fmt.Errorf("this folder: %w", err)
-		}
-		all, err := cfg.Parse("stdin", c.stdin, dir, o)
-		return all, usage(err)
-	}
-	dir, err := filepath.Abs(filepath.Dir(file))
+	name, in, dir, err := c.openFile(file)
 	if err != nil {
-		return config.Blocks{}, fmt.Errorf("the folder of %s: %w", file, err)
+		return config.Blocks{}, err
+	}
+	defer in.Close()
+	all, err := cfg.Parse(name, in, dir, o)
+	return all, usage(err)
+}
+
+// openFile opens a file that a person names, - is stdin, and tells its name and the folder
+// that it is in.
+func (c *cli) openFile(file string) (name string, in io.ReadCloser, dir string, err error) {
+	if file == "-" {
+		if dir, err = os.Getwd(); err != nil {
+			return "", nil, "", fmt.Errorf("this folder: %w", err)
+		}
+		return "stdin", io.NopCloser(c.stdin), dir, nil
+	}
+	if dir, err = filepath.Abs(filepath.Dir(file)); err != nil {
+		return "", nil, "", fmt.Errorf("the folder of %s: %w", file, err)
 	}
 	f, err := os.Open(file)
 	if err != nil {
-		return config.Blocks{}, usage(err)
+		return "", nil, "", usage(err)
 	}
-	defer f.Close()
-	all, err := cfg.Parse(file, f, dir, o)
-	return all, usage(err)
+	return file, f, dir, nil
 }
 
 // definer makes a change in one transaction, and tells it.

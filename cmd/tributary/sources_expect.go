@@ -9,6 +9,7 @@ import (
 	"tributary/internal/pg"
 	"tributary/queries/expect"
 	"tributary/queries/report"
+	"tributary/web/client"
 )
 
 func newSourcesExpect(c *cli) *cobra.Command {
@@ -22,16 +23,26 @@ func newSourcesExpect(c *cli) *cobra.Command {
 			"unusually_large (more than three times the most usual). Exit code 1 with --strict where there are findings.",
 		Args: cobra.MaximumNArgs(1),
 	}
-	output := outputFlag(cmd, report.Formats()...)
+	output, server := outputFlag(cmd, report.Formats()...), addServerFlags(cmd)
 	strict := cmd.Flags().Bool("strict", false, "exit code 1 where anything is late, short or unusually large")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		source, found := strings.Join(args, ""), false
-		err := listTracker(cmd.Context(), c, *output, expect.Header(), func(ctx context.Context, q pg.Querier, each func(expect.Expectation) error) error {
-			return expect.Sources(ctx, q, source, func(e expect.Expectation) error {
+		noting := func(each func(expect.Expectation) error) func(expect.Expectation) error {
+			return func(e expect.Expectation) error {
 				found = found || len(e.Findings) > 0
 				return each(e)
+			}
+		}
+		var err error
+		if server.given() {
+			err = listServer(cmd.Context(), c, server, nil, *output, expect.Header(), func(ctx context.Context, r *client.Client, each func(expect.Expectation) error) error {
+				return r.Expected(ctx, source, noting(each))
 			})
-		})
+		} else {
+			err = listTracker(cmd.Context(), c, *output, expect.Header(), func(ctx context.Context, q pg.Querier, each func(expect.Expectation) error) error {
+				return expect.Sources(ctx, q, source, noting(each))
+			})
+		}
 		if err == nil && found && *strict {
 			return errSilent
 		}

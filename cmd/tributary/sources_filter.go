@@ -14,6 +14,7 @@ import (
 	"tributary/producers/sources"
 	"tributary/queries/report"
 	"tributary/sql/control"
+	"tributary/web/client"
 )
 
 func newSourcesTestFilter(c *cli) *cobra.Command {
@@ -24,47 +25,72 @@ func newSourcesTestFilter(c *cli) *cobra.Command {
 			"fits is taken. Nothing is changed. Of what is excluded already, the first poll.max_ignored names are known.",
 		Args: cobra.RangeArgs(1, 2),
 	}
-	output := outputFlag(cmd, report.Formats()...)
+	output, server := outputFlag(cmd, report.Formats()...), addServerFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 2 && !strings.HasPrefix(args[1], "filters=") {
 			return usagef("%q gives no filters: write filters='[{exclude: \"*_test.zip\"}]'", args[1])
 		}
-		return c.open(cmd.Context(), need{Postgres: true}, func(s *stores) error {
-			known, err := knownSources(cmd.Context(), s, args[:1])
-			if err != nil {
-				return err
-			}
-			src, err := config.ParseDefinition(known[0].Definition)
-			if err != nil {
-				return err
-			}
-			if len(args) == 2 {
-				if src, err = s.sourceWith(cmd.Context(), known[0], args[1:]); err != nil {
+		if server.given() {
+			return c.askServer(server, nil, func(r *client.Client) error {
+				found, err := filteredByServer(cmd.Context(), r, args[0], args[1:])
+				if err != nil {
 					return err
 				}
-			}
-			counts, err := sources.TestFilters(cmd.Context(), s.Control, src.ID, src.Filters)
-			if err != nil {
-				return err
-			}
-			total, first, err := control.IgnoredOf(cmd.Context(), s.Control, src.ID, 0, 0)
-			if err != nil {
-				return err
-			}
-			if more := total - int64(len(first)); more > 0 {
-				fmt.Fprintf(c.stderr, "%s shows %d more that are not taken, whose names are not kept (poll.max_ignored)\n", src.ID, more)
-			}
-			return c.list(*output, []string{"filter", "taken", "entries", "first"}, func(row func(any, ...string) error) error {
-				for _, f := range counts {
-					if err := row(f, cmp.Or(f.Filter, "none fits"), fmt.Sprint(f.Taken), fmt.Sprint(f.Entries), f.First); err != nil {
-						return err
-					}
-				}
-				return nil
+				return c.tellFiltered(*output, found)
 			})
+		}
+		return c.open(cmd.Context(), need{Postgres: true}, func(s *stores) error {
+			found, err := s.filtered(cmd.Context(), args[0], args[1:])
+			if err != nil {
+				return err
+			}
+			return c.tellFiltered(*output, found)
 		})
 	}
 	return cmd
+}
+
+// filtered is what the filters of a source do to what its last listings showed.
+type filtered struct {
+	source string
+	counts []sources.Filtered
+	more   int64 // that are not taken, and whose names are not kept
+}
+
+func (s *stores) filtered(ctx context.Context, id string, values []string) (filtered, error) {
+	known, err := knownSources(ctx, s, []string{id})
+	if err != nil {
+		return filtered{}, err
+	}
+	src, err := config.ParseDefinition(known[0].Definition)
+	if err != nil {
+		return filtered{}, err
+	}
+	if len(values) > 0 {
+		if src, err = s.sourceWith(ctx, known[0], values); err != nil {
+			return filtered{}, err
+		}
+	}
+	counts, err := sources.TestFilters(ctx, s.Control, src.ID, src.Filters)
+	if err != nil {
+		return filtered{}, err
+	}
+	total, first, err := control.IgnoredOf(ctx, s.Control, src.ID, 0, 0)
+	return filtered{src.ID, counts, total - int64(len(first))}, err
+}
+
+func (c *cli) tellFiltered(output string, found filtered) error {
+	if found.more > 0 {
+		fmt.Fprintf(c.stderr, "%s shows %d more that are not taken, whose names are not kept (poll.max_ignored)\n", found.source, found.more)
+	}
+	return c.list(output, []string{"filter", "taken", "entries", "first"}, func(row func(any, ...string) error) error {
+		for _, f := range found.counts {
+			if err := row(f, cmp.Or(f.Filter, "none fits"), fmt.Sprint(f.Taken), fmt.Sprint(f.Entries), f.First); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // sourceWith is a source with other values than it has.

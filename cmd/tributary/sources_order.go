@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tributary/internal/pg"
 	"tributary/producers/sourcestate"
 	"tributary/queries/asof"
 	"tributary/queries/report"
@@ -92,10 +93,17 @@ func (c *cli) sourceOrder(o sourceOrder) *cobra.Command {
 			end = &at
 		}
 		if server.given() {
-			if *all {
-				return usagef("with --server name the sources: tributary sources --server shows which are suspended")
-			}
 			return c.askServer(server, nil, func(r *client.Client) error {
+				if *all {
+					if err := r.Sources(cmd.Context(), func(s report.Source) error {
+						if pg.Value(s.State) == control.SourceSuspended {
+							args = append(args, s.Source)
+						}
+						return nil
+					}); err != nil {
+						return err
+					}
+				}
 				return c.listOrdered(*output, o.done, args, func(id string) (sourcestate.Outcome, error) {
 					return sourceByServer(cmd.Context(), r, id, cmd.Name(), client.Wish{Reason: *reason, Until: *until})
 				})

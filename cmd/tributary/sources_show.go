@@ -2,12 +2,10 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
 
-	"tributary/internal/config"
 	"tributary/internal/pg"
 	"tributary/internal/screen"
 	"tributary/producers/sources"
@@ -15,6 +13,7 @@ import (
 	"tributary/queries/standing"
 	"tributary/sql/control"
 	"tributary/web/client"
+	"tributary/web/order"
 )
 
 func newSourcesShow(c *cli) *cobra.Command {
@@ -62,64 +61,22 @@ func newSourcesShow(c *cli) *cobra.Command {
 }
 
 func newSourcesExport(c *cli) *cobra.Command {
-	return &cobra.Command{
+	return c.exporter(&cobra.Command{
 		Use: "export [SOURCE …]", Short: "Write sources as a file that the configuration or apply reads",
 		Long: "Write how all sources (or those named) are defined now, as YAML below sources: for the configuration, or for tributary\n" +
 			"sources apply. Secrets are references, and relative paths have become absolute.",
 		Args: cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.open(cmd.Context(), need{Postgres: true}, func(s *stores) error {
-				all, err := knownSources(cmd.Context(), s, args)
-				if err != nil {
-					return err
-				}
-				var defined []config.Source
-				for _, st := range all {
-					src, err := config.ParseDefinition(st.Definition)
-					if err != nil {
-						return err
-					}
-					src.State = st.DeclaredState
-					defined = append(defined, src)
-				}
-				text, err := config.SourcesYAML(defined)
-				if err != nil {
-					return err
-				}
-				_, err = c.stdout.Write(text)
-				return err
-			})
-		},
-	}
+	}, order.Sources, sources.Export)
 }
 
 // knownSources are those that control has and that are not removed, by id, or those
 // named of them.
 func knownSources(ctx context.Context, s *stores, ids []string) ([]control.Standing, error) {
-	all, err := control.Standings(ctx, s.Control)
-	if err != nil {
-		return nil, err
+	all, err := sources.Present(ctx, s.Control, ids)
+	if sources.Refused(err) {
+		return nil, usage(err)
 	}
-	byID := map[string]control.Standing{}
-	var present []control.Standing
-	for _, st := range all {
-		if st.State != control.SourceRemoved {
-			byID[st.ID] = st
-			present = append(present, st)
-		}
-	}
-	if len(ids) == 0 {
-		return present, nil
-	}
-	out := make([]control.Standing, 0, len(ids))
-	for _, id := range ids {
-		st, known := byID[id]
-		if !known {
-			return nil, usage(fmt.Errorf("%s: %w", id, sources.ErrUnknown))
-		}
-		out = append(out, st)
-	}
-	return out, nil
+	return all, err
 }
 
 func newSourcesHistory(c *cli) *cobra.Command {

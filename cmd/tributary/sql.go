@@ -11,6 +11,7 @@ import (
 	"tributary/internal/screen"
 	"tributary/queries/columnar"
 	"tributary/queries/report"
+	"tributary/web/client"
 )
 
 // The stores that sql asks.
@@ -29,7 +30,8 @@ func newSQL(c *cli) *cobra.Command {
 		Short: "Ask the tracker, the warehouse or the history in SQL",
 		Long: "Run one reading statement and print its rows. tracker and warehouse are schemas of Postgres, history is ClickHouse.\n" +
 			"STATEMENT - is read from stdin; one that begins with a comment (-- …) is written behind the word --, as nothing behind it\n" +
-			"is taken for a flag. Whatever it says, nothing is written to the store.\n\n" +
+			"is taken for a flag. Whatever it says, nothing is written to the store.\n" +
+			"With --server it has a minute, and 1 GiB of rows.\n\n" +
 			"parquet and arrow (an IPC file) keep the types of columns; csv and json say what is stored, exactly.",
 		Args: cobra.ExactArgs(1),
 	}
@@ -37,7 +39,7 @@ func newSQL(c *cli) *cobra.Command {
 	to := cmd.Flags().String("to", "", "the file to write, whole or not at all (default: stdout)")
 	force := cmd.Flags().Bool("force", false, "replace the file of --to if it is there")
 	store := cmd.Flags().String("store", "", "tracker, warehouse or history")
-	timeout := timeoutFlag(cmd)
+	timeout, server := timeoutFlag(cmd), addServerFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := checkTimeout(*timeout); err != nil {
 			return err
@@ -72,6 +74,14 @@ func newSQL(c *cli) *cobra.Command {
 		default:
 			return usagef("--store %q is not known: use tracker, warehouse or history", *store)
 		}
+		if server.given() {
+			if cmd.Flags().Changed("timeout") {
+				return errServersTime()
+			}
+			return c.askServer(server, nil, func(r *client.Client) error {
+				return c.into(*to, *force, func(w io.Writer) error { return r.SQL(cmd.Context(), *store, statement, w, *output) })
+			})
+		}
 		return c.open(cmd.Context(), n, func(s *stores) error {
 			s.asked = *store
 			return c.into(*to, *force, func(w io.Writer) error {
@@ -80,6 +90,11 @@ func newSQL(c *cli) *cobra.Command {
 		})
 	}
 	return cmd
+}
+
+// errServersTime refuses a time where a server is asked.
+func errServersTime() error {
+	return usagef("--timeout goes without --server, which has a limit of its own")
 }
 
 // timeoutFlag adds --timeout for what asks a store.

@@ -46,14 +46,35 @@ type counts struct {
 	Counts []Count    `json:"counts"`
 }
 
+// Comparison is what changed between two moments, as it is written down.
+type Comparison struct {
+	From, To time.Time
+	Said     string     // how far the history goes, as Filled.Said has it
+	Filled   *time.Time // up to when it is filled; nil: it is not
+	Behind   int64
+	Counts   []Count
+	// Changes calls each with every change, at most limit of them (0: all).
+	Changes func(ctx context.Context, limit int, each func(Change) error) error
+}
+
+// Comparison is the difference as it is written down, while it can be read.
+func (d *Difference) Comparison() Comparison {
+	return Comparison{From: d.From, To: d.To, Said: d.Filled.Said(d.To), Filled: d.Filled.Up(), Behind: d.Filled.Behind, Counts: d.Counts, Changes: d.Changes}
+}
+
+// Up is up to when the history is filled; nil: it is not.
+func (f Filled) Up() *time.Time {
+	if f.Until.IsZero() {
+		return nil
+	}
+	return &f.Until
+}
+
 // WriteJSON writes one object a line: the counts, then every change, at most
 // limit of them (0: all).
-func (d *Difference) WriteJSON(ctx context.Context, w io.Writer, limit int) error {
+func (d Comparison) WriteJSON(ctx context.Context, w io.Writer, limit int) error {
 	enc := report.NewEncoder(w)
-	c := counts{Kind: "counts", Since: d.From, Until: d.To, Behind: d.Filled.Behind, Counts: d.Counts}
-	if !d.Filled.Until.IsZero() {
-		c.Filled = &d.Filled.Until
-	}
+	c := counts{Kind: "counts", Since: d.From, Until: d.To, Filled: d.Filled, Behind: d.Behind, Counts: d.Counts}
 	if c.Counts == nil {
 		c.Counts = []Count{}
 	}
@@ -70,8 +91,8 @@ func (d *Difference) WriteJSON(ctx context.Context, w io.Writer, limit int) erro
 
 // WriteText writes the counts and every change, at most limit of them (0: all),
 // for people.
-func (d *Difference) WriteText(ctx context.Context, w io.Writer, limit int) error {
-	if _, err := fmt.Fprintf(w, "what changed after %s, %s\n\n", said(d.From), d.Filled.Said(d.To)); err != nil {
+func (d Comparison) WriteText(ctx context.Context, w io.Writer, limit int) error {
+	if _, err := fmt.Fprintf(w, "what changed after %s, %s\n\n", said(d.From), d.Said); err != nil {
 		return fmt.Errorf("write: %w", err)
 	}
 	if len(d.Counts) == 0 {

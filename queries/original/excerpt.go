@@ -32,11 +32,15 @@ type Place struct{ Line, Column int }
 // Line is a line of a document, or a part of it. It may have any characters: who shows
 // it must escape them.
 type Line struct {
-	Number int
-	Hit    bool // it is the line of the place
+	Number int  `json:"number"`
+	Hit    bool `json:"hit,omitempty" doc:"it is the line of the place"`
 	// The text: At is what stands at the place, a tag or a word.
-	Before, At, After string
-	Begun, Goes       bool // more of the line stands before, and behind
+	Before string `json:"before"`
+	At     string `json:"at,omitempty" doc:"what stands at the place: a tag or a word"`
+	After  string `json:"after,omitempty"`
+	// More of the line stands before, and behind.
+	Begun bool `json:"begun,omitempty" doc:"more of the line stands before"`
+	Goes  bool `json:"goes,omitempty" doc:"more of the line stands behind"`
 }
 
 // Excerpts are the lines around places of a document: for each place its own, in the

@@ -12,12 +12,12 @@ import (
 
 // Server is one that the centre runs, and how it does.
 type Server struct {
-	Name   string
-	Status string // done, failed, late or pending
-	Says   string // in plain words, a whole sentence
-	Seen   *time.Time
-	Last   *time.Time // when it last showed anything new
-	Next   *time.Time // when something new is expected; nil: not known
+	Name   string     `json:"name"`
+	Status string     `json:"status" doc:"done, failed, late or pending"`
+	Says   string     `json:"says" doc:"in plain words, a whole sentence"`
+	Seen   *time.Time `json:"seen" doc:"when it was looked at last"`
+	Last   *time.Time `json:"last" doc:"when it last showed anything new"`
+	Next   *time.Time `json:"next" doc:"when something new is expected; null: not known"`
 }
 
 // mostServers is how many a centre is told of.

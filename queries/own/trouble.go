@@ -14,22 +14,23 @@ import (
 
 // Trouble is one thing that is wrong with some of the centre's files.
 type Trouble struct {
-	Exception string // its stable name
-	Title     string // what is wrong, in plain words
-	Do        string // the centre's next step
-	Move      exception.Move
-	Files     int64
-	Failed    int64     // of these, those that have ended with it; the others are tried again
-	Last      time.Time // when something last happened to one of them; zero: not told
-	Example   *Example  // nil: none is looked for
+	Exception string         `json:"exception" doc:"its stable name"`
+	Title     string         `json:"title" doc:"what is wrong, in plain words"`
+	Do        string         `json:"do" doc:"the centre's next step"`
+	Move      exception.Move `json:"move" doc:"whose turn it is: centre, us (the data centre) or nobody"`
+	Files     int64          `json:"files"`
+	Failed    int64          `json:"failed" doc:"of these, those that have ended with it; the others are tried again"`
+	Last      time.Time      `json:"last,omitzero" doc:"when something last happened to one of them; absent: not told"`
+	Example   *Example       `json:"example,omitempty" doc:"absent: none is looked for"`
 }
 
 // Example is one place where something is wrong.
 type Example struct {
-	Action, File string
-	Document     string // empty: the file itself
-	Line         *int
-	Says         string
+	Action   string `json:"action"`
+	File     string `json:"file"`
+	Document string `json:"document,omitempty" doc:"absent: the file itself"`
+	Line     *int   `json:"line,omitempty"`
+	Says     string `json:"says,omitempty"`
 }
 
 // examples is for how many troubles an example is looked for.

@@ -24,25 +24,27 @@ const (
 // Summary is what came from a centre in a time, and how that stands now. A file that was
 // uploaded twice came twice.
 type Summary struct {
-	Centre      string
-	From, Until time.Time // whole days of UTC
+	Centre string    `json:"centre"`
+	From   time.Time `json:"from" doc:"a whole day of UTC"`
+	Until  time.Time `json:"until" doc:"a whole day of UTC, which is not in it"`
 
-	Came     int64 // those below together
-	Loaded   int64
-	Failed   int64
-	Underway int64
-	Replaced int64 // other bytes came later under the same name
-	Ended    int64 // without being loaded
+	Came     int64 `json:"came" doc:"those below together"`
+	Loaded   int64 `json:"loaded"`
+	Failed   int64 `json:"failed"`
+	Underway int64 `json:"underway"`
+	Replaced int64 `json:"replaced" doc:"other bytes came later under the same name"`
+	Ended    int64 `json:"ended" doc:"without being loaded"`
 
-	Days     []Count
-	Troubles []Trouble // of those that failed, what the centre is to correct first
-	Servers  []Server  // how they are now; nil where the time has passed
+	Days     []Count   `json:"days"`
+	Troubles []Trouble `json:"troubles" doc:"of those that failed, what the centre is to correct first"`
+	Servers  []Server  `json:"servers,omitempty" doc:"how they are now; absent where the time has passed"`
 }
 
 // Count is how much came on a day, and how much of that has failed.
 type Count struct {
-	Day          time.Time
-	Came, Failed int64
+	Day    time.Time `json:"day"`
+	Came   int64     `json:"came"`
+	Failed int64     `json:"failed"`
 }
 
 // Monday is when the week of a moment began, in UTC.
@@ -115,7 +117,7 @@ func (v View) summaries(ctx context.Context, from time.Time, weeks int) ([]Summa
 	}
 	out := make([]Summary, weeks)
 	for i := range out {
-		out[i] = Summary{Centre: v.Centre, From: from.Add(time.Duration(i) * Week), Until: from.Add(time.Duration(i+1) * Week)}
+		out[i] = Summary{Centre: v.Centre, Troubles: []Trouble{}, From: from.Add(time.Duration(i) * Week), Until: from.Add(time.Duration(i+1) * Week)}
 		for day := range 7 {
 			out[i].Days = append(out[i].Days, Count{Day: out[i].From.Add(time.Duration(day) * Day)})
 		}

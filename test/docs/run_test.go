@@ -30,6 +30,7 @@ var elsewhere = []struct{ like, why string }{
 	{`^tributary files retry`, "needs a file that has failed: producers/plan, TestAFileIsTriedAgainAtOnce"},
 	{`^tributary files priority`, "needs a file that waits: producers/plan, TestAFileIsGivenAPriority"},
 	{`^tributary documents qc`, "needs a document by its name: recovery/quality, TestDecide"},
+	{`^tributary own `, "needs the file of a link: cmd/tributary, TestOwnByLink"},
 	{`^tributary sources edit harwell`, "the configuration of the test declares it: test/e2e, TestSourcesAreData"},
 	{`^tributary sources act`, "needs a source with done_with: producers/donewith"},
 	{`^tributary dlq (show|retry|drop)`, "needs dead letters: test/e2e, dlq"},

@@ -38,7 +38,8 @@ func forbidden(p Person, least Role) problem {
 // forPrograms tells whether what asks is a program: it gets no page.
 func forPrograms(r *http.Request) bool {
 	_, token := bearer(r)
-	return token || strings.HasPrefix(r.URL.Path, apiPath) || strings.Contains(r.Header.Get("Accept"), "text/event-stream")
+	byLink := strings.HasPrefix(r.URL.Path, CentrePath+"/") && strings.Contains(r.URL.Path, apiPath)
+	return token || byLink || strings.HasPrefix(r.URL.Path, apiPath) || strings.Contains(r.Header.Get("Accept"), "text/event-stream")
 }
 
 func (g *Guard) refuse(w http.ResponseWriter, r *http.Request, status int, p problem) {

@@ -42,8 +42,10 @@ type Deps struct {
 	Past        *past.Reader // of moments; nil: nobody here knows them
 	Now         func() time.Time
 	Log         *slog.Logger
-	Prefix      string // path below which a proxy passes requests on
-	Version     string // of the program
+	// ByLink passes on who asks by a centre's link, as (*access.Guard).ByLink does; nil: nobody does.
+	ByLink  func(http.Handler) http.Handler
+	Prefix  string // path below which a proxy passes requests on
+	Version string // of the program
 
 	Beside
 }
@@ -83,6 +85,7 @@ func New(deps Deps) *API {
 	a.findings()
 	a.lineage()
 	a.questions()
+	a.exports()
 	a.kept()
 	a.why()
 	a.events()
@@ -90,7 +93,10 @@ func New(deps Deps) *API {
 	a.audit()
 	a.orders()
 	a.definitions()
+	a.manyDefined()
 	a.links()
+	a.own()
+	a.report()
 	// Types of problems are addresses below this server's.
 	a.huma.OpenAPI().Components.Schemas.Map()["ErrorModel"].Properties["type"].Format = "uri-reference"
 	return a
@@ -104,7 +110,12 @@ func (a *API) Document() ([]byte, error) { return a.huma.OpenAPI().YAML() }
 
 // HandleFunc makes an operation one of the routes, for which it is called.
 func (a *API) HandleFunc(pattern string, handler func(http.ResponseWriter, *http.Request)) {
-	a.routes = append(a.routes, access.Route{Pattern: pattern, Least: a.least, Handler: conditional(a.texts(a.onlyNow(pattern, http.HandlerFunc(handler))))})
+	whole := conditional(a.texts(a.onlyNow(pattern, http.HandlerFunc(handler))))
+	if isLinked(pattern) {
+		a.routes = append(a.routes, a.byLink(pattern, whole))
+		return
+	}
+	a.routes = append(a.routes, access.Route{Pattern: pattern, Least: a.least, Handler: whole})
 }
 
 // ServeHTTP is what the library asks of a router, and not used: the server routes.

@@ -159,10 +159,13 @@ func TestAnswersAreThoseOfTheDocument(t *testing.T) {
 			t.Errorf("%s: the answer is not of its schema: %v", c.path, errors.Join(result.Errors...))
 		}
 	}
-	for _, path := range []string{"/events", "/sources/{id}/edit", "/sources/{id}/definition", "/centres/{id}/definition", "/sources/{id}/check", "/sources/{id}/test-filter", "/centres/{id}/edit", "/centres/{id}/links"} {
+	for _, path := range []string{"/events", "/sources/{id}/edit", "/sources/{id}/definition", "/centres/{id}/definition", "/sources/{id}/check", "/sources/{id}/test-filter", "/centres/{id}/edit", "/centres/{id}/links", "/definitions", "/dead-letters/retry-many", "/dead-letters/drop-many", "/sql/export", "/recipes/{recipe}/export"} {
 		asked[base+path] = true // by tests of their own
 	}
 	for path, item := range a.huma.OpenAPI().Paths {
+		if strings.Contains(path, base+"/own") {
+			continue // TestOwn asks these
+		}
 		if !orders(a, item.Post) && !asked[path] { // TestOrders gives these
 			t.Errorf("%s is asked by no test", path)
 		}

@@ -10,6 +10,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"tributary/internal/pg"
+	"tributary/queries/centrereport"
+	"tributary/queries/explained"
 	"tributary/queries/lineage"
 	"tributary/queries/report"
 	"tributary/queries/why"
@@ -29,6 +31,10 @@ type Beside struct {
 	// Standing is how a source stands, as tributary sources show tells it. One that isn't
 	// there is a sources.ErrUnknown.
 	Standing func(ctx context.Context, source string) (Standing, error)
+
+	// Explained explains a document whose exceptions mean what is given, with the lines
+	// around its errors, as (*explained.Reader).Document does.
+	Explained func(ctx context.Context, x report.DocumentFacts, meanings map[string]string) explained.Document
 
 	// Why answers why files are where they are, as (*why.Asker).Ask does.
 	Why func(ctx context.Context, source, path string) (answers []why.Answer, more int, err error)
@@ -51,6 +57,8 @@ type Beside struct {
 	Warehouse pg.Querier
 	// Meaning says what a check of the profile finds; empty: nobody here knows.
 	Meaning func(check string) string
+	// Advice says of a check what a centre is to do about it; nil: nobody here knows.
+	Advice func(check string) centrereport.Advice
 	// Lineage tells what files put into the warehouse; its Limit is the API's.
 	Lineage *lineage.Reader
 	// Asker answers recipes and statements.

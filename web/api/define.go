@@ -63,6 +63,7 @@ type tryDefinition struct {
 type Definition struct {
 	Definition json.RawMessage `json:"definition" doc:"an object with the keys of the configuration; secrets are references"`
 	Declared   bool            `json:"declared" doc:"the configuration owns it: it can't be changed here"`
+	By         string          `json:"defined_by" doc:"configuration, profile or person"`
 }
 
 type definitionAnswer struct {
@@ -143,7 +144,7 @@ func (a *API) defined(on, noun, one string) {
 		case err != nil:
 			return nil, a.problem(operation.OperationID, err)
 		}
-		return &definitionAnswer{ETag: `"` + is.Seen + `"`, Body: Definition{Definition: json.RawMessage(is.Definition), Declared: is.Declared}}, nil
+		return &definitionAnswer{ETag: `"` + is.Seen + `"`, Body: Definition{Definition: json.RawMessage(is.Definition), Declared: is.Declared, By: is.By}}, nil
 	})
 }
 

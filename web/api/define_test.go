@@ -127,3 +127,53 @@ func tagOf(t *testing.T, a *API, path string) string {
 	}
 	return tag
 }
+
+// Many are defined at once, all or none, and written out as they can be defined again.
+func TestDefineMany(t *testing.T) {
+	p := plantest.New(t)
+	known, err := profile.Builtin("impc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := config.Default()
+	cfg.Path = filepath.Join(t.TempDir(), "tributary.yaml")
+	deps := &order.Deps{Control: p.Pool, Outbox: p.Outbox,
+		Registry: &sources.Registry{Config: cfg, Profile: known, Outbox: p.Outbox, Now: func() time.Time { return p.Clock }, Options: config.Options{WithoutSourceSecrets: true}}}
+	a := New(Deps{Control: p.Pool, Orders: order.New(*deps), Definitions: deps, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return p.Clock }})
+	const many = `"of": "sources", "text": "centres: [{short_name: Zzz}]\nsources:\n- {id: new, centre: Zzz, url: 'file:///in'}\n"`
+	for i, c := range []struct {
+		key, body string
+		status    int
+		want      string
+	}{
+		{"", `{` + many + `, "dry_run": true}`, 200, `"done":"added"`},
+		{"1", `{` + many + `, "reason": "moved"}`, 200, `"source":"new"`},
+		{"1", `{` + many + `, "reason": "moved"}`, 200, `"done":"added"`}, // as before
+		{"1", `{"of": "sources", "text": "sources: []"}`, 422, "/problems/key_used"},
+		{"", `{` + many + `}`, 200, `"done":"unchanged"`},
+		{"", `{"of": "sources", "name": "my.yaml", "text": "sources:\n- {id: x, colour: 1}"}`, 400, "my.yaml:2"},
+		{"", `{"of": "centres", "text": "centres: [{short_name: Yyy}]", "reason": "more"}`, 200, `"centre":"Yyy"`},
+		{"", `{"of": "centres", "text": "sources:\n- {id: x, centre: H, url: 'file:///in'}"}`, 400, "lists sources too"},
+		{"", `{"of": "files", "text": "x"}`, 422, "validation failed"},
+		{"", `{"of": "sources", "text": "sources: []", "prune": true, "dry_run": true}`, 200, `"done":"removed"`},
+	} {
+		status, answer := sentText(t, a, "ann", "/definitions", c.key, c.body)
+		if status != c.status || !strings.Contains(string(answer), c.want) {
+			t.Errorf("%d: %s: %d %s, want %d %s", i, c.body, status, answer, c.status, c.want)
+		}
+	}
+	server := served(t, a)
+	for path, want := range map[string]string{
+		"/definitions?of=sources&name=new": `{"text":"sources:\n`,
+		"/definitions?of=centres":          "short_name: Yyy",
+		"/definitions?of=sources&name=a":   `"type":"/problems/unknown_source"`,
+		"/definitions":                     `"location":"query.of"`,
+	} {
+		if _, body := ask(t, server, base+path); !strings.Contains(string(body), want) {
+			t.Errorf("%s: %s, want %s", path, body, want)
+		}
+	}
+	if by := p.Text("SELECT count(*) FROM control.source WHERE id = 'new'"); by != "(1)" {
+		t.Errorf("%s sources are new", by)
+	}
+}

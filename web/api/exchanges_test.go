@@ -14,6 +14,8 @@ import (
 	"tributary/internal/mapping"
 	"tributary/producers/sources"
 	"tributary/queries/asof"
+	"tributary/queries/centrereport"
+	"tributary/queries/explained"
 	"tributary/queries/lineage"
 	"tributary/queries/report"
 	"tributary/queries/report/reporttest"
@@ -34,6 +36,9 @@ type exchange struct {
 	status          int
 	want            string // part of the body
 }
+
+// invalid is a document of the good file with an error.
+const invalid = "H.2012-10-02.1.experiment.impc.xml"
 
 // letter is the id of the only dead letter.
 const letter = "validate:2:17"
@@ -64,7 +69,7 @@ func whole(t *testing.T) Deps {
 	}
 	row := deadletter.Row{ID: letter, Stage: "validate", About: "add/a.zip", Exception: "panic", Centre: "H", State: deadletter.Open, Time: now()}
 	ran := &replay.Status{Replay: 3, From: "xsd", State: "done", RequestedAt: now(), ChangedAt: now()}
-	return Deps{Tracker: pool, Control: pool, Past: past.New(asof.Reader{History: history, Postgres: pool, Writer: asof.Tracked}), Orders: order.New(order.Deps{}), Log: slog.New(slog.DiscardHandler), Version: "1", Now: now, Beside: Beside{
+	return Deps{Tracker: pool, Control: pool, Past: past.New(asof.Reader{History: history, Postgres: pool, Writer: asof.Tracked}), Orders: order.New(order.Deps{}), Log: slog.New(slog.DiscardHandler), Version: "1", Now: now, ByLink: func(next http.Handler) http.Handler { return of("H", next) }, Beside: Beside{
 		Status: func(_ context.Context, s *report.Status) error { s.Insertion = "stopped at 7"; return nil },
 		Priority: func(context.Context, string, string) (*report.Priority, error) {
 			return &report.Priority{Priority: 9, By: "ada"}, nil
@@ -102,7 +107,7 @@ func whole(t *testing.T) Deps {
 			}
 			return ran, nil
 		},
-		Warehouse: pool, Meaning: strings.ToUpper, Asker: asker,
+		Warehouse: pool, Meaning: strings.ToUpper, Asker: asker, Explained: explained.New(nil).Document, Advice: func(string) centrereport.Advice { return centrereport.Advice{} },
 		Lineage: &lineage.Reader{Warehouse: pool, Tracker: pool, Mapping: &mapping.Mapping{}, Limit: 10},
 	}}
 }
@@ -120,6 +125,19 @@ func exchanges() []exchange {
 		{"/files", "/files?name=" + reporttest.GoodZip[:4], 200, `"rows":[]`},
 		{"/files/{action}/{name}/document", good + "/document?entry=a.xml", 404, `"type":"/problems/no_such_document"`},
 		{"/files/{action}/{name}/document", good + "/document", 422, `"location":"query.entry"`},
+		{"/files/{action}/{name}/document/errors", good + "/document/errors?entry=" + invalid, 200, `"exception":"xsd_enumeration"`},
+		{"/files/{action}/{name}/document/errors", good + "/document/errors?entry=" + invalid, 200, `"unseen":"Stored bytes`},
+		{"/files/{action}/{name}/document/errors", good + "/document/errors?entry=a.xml", 404, `"type":"/problems/no_such_document"`},
+		{"/files/{action}/{name}/document/errors", good + "/document/errors?as_of=" + then + "&entry=" + invalid, 404, `"type":"/problems/no_such_document"`},
+		{"/files/{action}/{name}/document/errors", good + "/document/errors?as_of=30m&entry=" + invalid, 200, `"as_of":"2026-11-21T10:30:00Z"`},
+		{"/held-files", "/held-files", 200, `[]`},
+		{"/expected", "/expected", 200, `"source":"harwell"`},
+		{"/expected", "/expected?source=harwell&as_of=" + then, 200, `"interval_seconds":null`},
+		{"/expected", "/expected?source=nowhere", 404, `"type":"/problems/unknown_source"`},
+		{"/centres/{centre}/report", "/centres/h/report?errors=1", 200, `"text":"`},
+		{"/centres/{centre}/report", "/centres/H/report?format=html&since=7d", 200, "html"},
+		{"/centres/{centre}/report", "/centres/nobody/report", 404, `"type":"/problems/no_such_centre"`},
+		{"/centres/{centre}/report", "/centres/H/report?since=soon", 400, `"location":"query.since"`},
 		{"/audit", "/audit", 200, `"rows":[]`},
 		{"/audit", "/audit?kind=wish", 400, `"location":"query.kind"`},
 		{"/audit", "/audit?after=x", 400, `"type":"/problems/bad_filter"`},
@@ -237,7 +255,7 @@ func TestNotHere(t *testing.T) {
 	deps := whole(t)
 	deps.Beside = Beside{}
 	server := served(t, New(deps))
-	for _, path := range []string{"/sources/harwell/standing", "/dead-letters", "/dead-letters/" + letter, "/replays", "/replays/3", "/findings", "/findings/H/x", "/recipes", "/recipes/rejected", "/files/add/a.zip/lineage", "/lineage/1/1"} {
+	for _, path := range []string{"/sources/harwell/standing", "/dead-letters", "/dead-letters/" + letter, "/replays", "/replays/3", "/findings", "/findings/H/x", "/recipes", "/recipes/rejected", "/files/add/a.zip/lineage", "/lineage/1/1", "/centres/H/report", "/files/add/a.zip/document/errors?entry=a"} {
 		if answer, body := ask(t, server, base+path); answer.StatusCode != 503 || !strings.Contains(string(body), "/problems/not_here") {
 			t.Errorf("%s: %d %s", path, answer.StatusCode, body)
 		}

@@ -6,7 +6,9 @@ import (
 
 	"tributary/queries/asof"
 	"tributary/queries/expect"
+	"tributary/queries/explained"
 	"tributary/queries/report"
+	"tributary/web/order"
 )
 
 // files registers what is asked about files and documents.
@@ -39,6 +41,12 @@ func (a *API) files() {
 		}
 		return stories[0], err
 	})
+	get(a, "/held-files", "listHeldFiles", "The files that are held, those held longest first: at most 10,000", func(ctx context.Context, _ *nothing) ([]order.HeldFile, error) {
+		if a.deps.Control == nil {
+			return nil, notHere()
+		}
+		return all(func(each func(order.HeldFile) error) error { return order.Held(ctx, a.deps.Control, each) })
+	})
 	type document struct {
 		Momentary
 		Action string `path:"action" enum:"add,edit,delete" doc:"the action of the file's directory"`
@@ -52,5 +60,19 @@ func (a *API) files() {
 		}
 		d.AsOf = t.at
 		return d, err
+	})
+	getAt(a, "/files/{action}/{name}/document/errors", "explainDocument", "What is wrong with a document: each error with its rule in plain words, what to do, and the lines around it", func(in *document) asof.Scope { return asof.Scope{Name: in.Name} }, func(ctx context.Context, t tracked, in *document) (explained.Document, error) {
+		if a.deps.Explained == nil {
+			return explained.Document{}, notHere()
+		}
+		d, meanings, err := report.DocumentOf(ctx, t.Querier, in.Action, in.Name, in.Entry)
+		if errors.Is(err, report.ErrNotFound) {
+			err = notFound("document", "The file shows no such document.")
+		}
+		if err != nil {
+			return explained.Document{}, err
+		}
+		d.AsOf = t.at
+		return a.deps.Explained(ctx, d, meanings), nil
 	})
 }

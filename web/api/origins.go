@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"tributary/queries/asof"
+	"tributary/queries/expect"
 	"tributary/queries/report"
 )
 
@@ -28,6 +29,15 @@ func (a *API) origins() {
 			}
 		}
 		return sources, err
+	})
+	type expected struct {
+		Momentary
+		Source string `query:"source" maxLength:"200" doc:"only of this source"`
+	}
+	getAt(a, "/expected", "listExpected", "What is to be expected of sources, and what is late, short or unusually large", func(in *expected) asof.Scope { return asof.Scope{Source: in.Source, Polls: true} }, func(ctx context.Context, t tracked, in *expected) ([]expect.Expectation, error) {
+		return all(func(each func(expect.Expectation) error) error {
+			return expect.Sources(ctx, t.Querier, in.Source, each)
+		})
 	})
 	type revisions struct {
 		Source string `path:"source" maxLength:"200" doc:"the source's id"`

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"tributary/web/access"
 	"tributary/web/pages"
 )
 
@@ -58,6 +59,9 @@ func operations() map[string][]string {
 		"POST /sources/{id}/edit":                         {"/sources/{id}/edit", "/sources/{id}/check", "/sources/{id}/test-filter"},
 		"GET /centres/{id}/edit":                          nil,
 		"POST /centres/{id}/edit":                         {"/centres/{id}/edit"},
+		"GET /definitions":                                {"/definitions"},
+		"POST /definitions":                               {"/definitions"},
+		"GET /definitions/{file}":                         {"/definitions"},
 		"POST /replays/new":                               {"/replays"},
 		"POST /theme":                                     nil, // how pages look
 		"GET /":                                           nil, // what is no page
@@ -72,8 +76,12 @@ func TestEveryPageHasItsOperations(t *testing.T) {
 	}
 	a, known := made(nil), operations()
 	for _, route := range site.Routes() {
+		if path, ok := strings.CutPrefix(route.Pattern, "GET /own"); ok {
+			ownsPage(t, a, route, strings.Replace(path, "/documents/{entry...}", "/document", 1))
+			continue
+		}
 		if strings.Contains(route.Pattern, " /own") {
-			continue // a centre's view, for people of the centre
+			continue // how pages look
 		}
 		of, listed := known[route.Pattern]
 		if !listed {
@@ -95,5 +103,24 @@ func TestEveryPageHasItsOperations(t *testing.T) {
 	}
 	for pattern := range known {
 		t.Errorf("there is no page %s any more", pattern)
+	}
+}
+
+// ownsPage holds that programs read what a page of a centre's own view shows, with the same
+// role and by the centre's link.
+func ownsPage(t *testing.T, a *API, route access.Route, path string) {
+	t.Helper()
+	if path == "/feed.xml" || path == "/{nothing...}" {
+		return // a program has the feed there, with its token; and what is no page
+	}
+	for _, at := range []string{base + "/own" + path, linked + base + "/own" + path} {
+		if item := a.huma.OpenAPI().Paths[at]; item == nil || item.Get == nil {
+			t.Errorf("%s: the API has no operation %s", route.Pattern, at)
+		}
+	}
+	for _, r := range a.Routes() {
+		if r.Pattern == "GET "+base+"/own"+path && r.Least != route.Least {
+			t.Errorf("%s is for the role %s, and %s for %s", route.Pattern, route.Least, r.Pattern, r.Least)
+		}
 	}
 }

@@ -132,13 +132,14 @@ func (m *moments) Resolve(ctx huma.Context) []error {
 
 // difference is what changed between two moments.
 type difference struct {
-	From    time.Time `json:"from"`
-	To      time.Time `json:"to"`
-	History string    `json:"history" doc:"how far the history goes, for people"`
-	Behind  int64     `json:"behind" doc:"records of the log that the history lacks yet"`
-	Counts  []counted `json:"counts" doc:"of all changes between the moments"`
-	Rows    []changed `json:"rows"`
-	Next    string    `json:"next,omitempty" doc:"the after of the next page; absent: this is the last"`
+	From    time.Time  `json:"from"`
+	To      time.Time  `json:"to"`
+	History string     `json:"history" doc:"how far the history goes, for people"`
+	Filled  *time.Time `json:"filled_until" doc:"up to when the history is filled; null: it is not"`
+	Behind  int64      `json:"behind" doc:"records of the log that the history lacks yet"`
+	Counts  []counted  `json:"counts" doc:"of all changes between the moments"`
+	Rows    []changed  `json:"rows"`
+	Next    string     `json:"next,omitempty" doc:"the after of the next page; absent: this is the last"`
 }
 
 // counted is asof.Count, and changed asof.Change, with what was not there left out.
@@ -183,7 +184,7 @@ func (a *API) differ(ctx context.Context, query url.Values) (difference, error) 
 	if err != nil {
 		return difference{}, err
 	}
-	out := difference{From: asked.From, To: asked.To, History: found.Filled.Said(asked.To), Behind: found.Filled.Behind, Counts: []counted{}, Rows: []changed{}, Next: found.Next}
+	out := difference{From: asked.From, To: asked.To, History: found.Filled.Said(asked.To), Filled: found.Filled.Up(), Behind: found.Filled.Behind, Counts: []counted{}, Rows: []changed{}, Next: found.Next}
 	for _, c := range found.Counts {
 		out.Counts = append(out.Counts, counted(c))
 	}

@@ -110,17 +110,26 @@ func (a *API) recipe(ctx context.Context, in *asked, given url.Values) (report.A
 	if a.deps.Asker == nil {
 		return report.Answer{}, notHere()
 	}
-	r, err := a.deps.Asker.Find(in.Recipe)
+	r, err := a.find(in.Recipe, in.query)
 	if err != nil {
-		return report.Answer{}, notFound("recipe", fmt.Sprintf("There is no recipe %q.", in.Recipe))
-	}
-	for name := range in.query {
-		if _, has := r.Parameter(name); !has {
-			return report.Answer{}, &refusal{"bad_parameter", http.StatusBadRequest, fmt.Sprintf("%s has no parameter %s.", r.Name, name)}
-		}
+		return report.Answer{}, err
 	}
 	answer, err := a.deps.Asker.Recipe(ctx, r, given)
 	return answer, refused("bad_parameter", err)
+}
+
+// find is the recipe of a name, which has the parameters that are given.
+func (a *API) find(name string, given url.Values) (recipes.Recipe, error) {
+	r, err := a.deps.Asker.Find(name)
+	if err != nil {
+		return r, notFound("recipe", fmt.Sprintf("There is no recipe %q.", name))
+	}
+	for parameter := range given {
+		if _, has := r.Parameter(parameter); !has {
+			return r, &refusal{"bad_parameter", http.StatusBadRequest, fmt.Sprintf("%s has no parameter %s.", r.Name, parameter)}
+		}
+	}
+	return r, nil
 }
 
 // refused names what was wrong with a question.

@@ -27,6 +27,7 @@ type LetterStory struct {
 // recovery registers what is asked about dead letters and replays.
 func (a *API) recovery() {
 	a.letters()
+	a.manyLetters()
 	type list struct {
 		Momentary
 		Limit int `query:"limit" default:"100" minimum:"1" maximum:"1000" doc:"how many at most"`

@@ -22,6 +22,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"tributary/web/access"
 )
 
 const (
@@ -42,6 +44,8 @@ type Config struct {
 	Server string
 	// Token is what tributary tokens add has printed.
 	Token string
+	// Link is a centre's link, in place of Server and Token: a secret, which no error names.
+	Link string
 	// CAFile is a file in PEM with certificates that are trusted besides the system's;
 	// empty: none.
 	CAFile string
@@ -52,7 +56,8 @@ type Config struct {
 // Client asks one server. It is safe for concurrent use.
 type Client struct {
 	server  *url.URL
-	token   string
+	below   string // of a centre's link: the path with its secret
+	token   string // empty: a link's
 	version string
 	http    *http.Client
 	at      string            // the moment that is asked about, as addresses have it; empty: now
@@ -71,13 +76,20 @@ func (e *Error) Error() string { return e.Detail }
 // New makes a client, which asks nothing yet. An address or a file that can't be is an
 // error that says what to do.
 func New(cfg Config) (*Client, error) {
+	below := ""
+	if cfg.Link != "" {
+		var err error
+		if cfg.Server, below, err = linked(cfg.Link); err != nil {
+			return nil, err
+		}
+	}
 	server, err := url.Parse(strings.TrimSuffix(cfg.Server, "/"))
 	switch {
 	case err != nil || server.Hostname() == "" || server.Scheme != "https" && server.Scheme != "http" || server.User != nil || server.RawQuery != "" || server.Fragment != "":
 		return nil, fmt.Errorf("%q is no address of a server: write it as https://HOST:PORT, with the path of its pages behind it if they have one", cfg.Server)
 	case server.Scheme == "http" && !loopback(server.Hostname()):
 		return nil, fmt.Errorf("%s is without TLS, and the token would be read on the way: write https", cfg.Server)
-	case cfg.Token == "":
+	case cfg.Token == "" && below == "":
 		return nil, errors.New("a token is needed: whoever runs the server makes one (tributary tokens add)")
 	case strings.ContainsFunc(cfg.Token, func(r rune) bool { return r <= ' ' || r > '~' }):
 		return nil, errors.New("the token has characters that none has: give what tributary tokens add has printed, and nothing else")
@@ -90,7 +102,7 @@ func New(cfg Config) (*Client, error) {
 		Proxy: http.ProxyFromEnvironment, TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
 		TLSHandshakeTimeout: 10 * time.Second, DialContext: (&net.Dialer{Timeout: 10 * time.Second}).DialContext, MaxIdleConnsPerHost: 1, ForceAttemptHTTP2: true,
 	}
-	return &Client{server: server, token: cfg.Token, version: cfg.Version, http: &http.Client{
+	return &Client{server: server, below: below, token: cfg.Token, version: cfg.Version, http: &http.Client{
 		Timeout: timeout, Transport: transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // the token is for this server
 	}}, nil
@@ -113,6 +125,17 @@ func (c *Client) Moment() string { return c.at }
 
 // Close closes what is open to the server.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
+
+// linked is the address of the pages and the path of a centre's link.
+func linked(link string) (server, below string, err error) {
+	link = strings.TrimSuffix(link, "/")
+	at := max(strings.LastIndex(link, access.CentrePath+"/"), 0)
+	server, secret := link[:at], strings.TrimPrefix(link[at:], access.CentrePath+"/")
+	if at == 0 || secret == "" || strings.ContainsFunc(secret, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune("/?#%", r) }) {
+		return "", "", errors.New("this is no centre's link: give its whole address, as https://HOST/c/…")
+	}
+	return server, access.CentrePath + "/" + secret, nil
+}
 
 // loopback tells whether a host is this machine.
 func loopback(host string) bool {
@@ -162,33 +185,42 @@ func (c *Client) send(ctx context.Context, path string, order, into any, header 
 	if err != nil {
 		return fmt.Errorf("ask %s: %w", c.server, err)
 	}
-	key := uuid.NewString()
+	header = append(header, "Idempotency-Key", uuid.NewString())
+	a, err := c.post(ctx, path, body, header...)
+	if err != nil && ctx.Err() == nil {
+		a, err = c.post(ctx, path, body, header...)
+	}
+	if err != nil {
+		return err
+	}
+	return c.read(ctx, a, into)
+}
+
+// post sends JSON once, with other header fields given as names and values, and reads what
+// is answered.
+func (c *Client) post(ctx context.Context, path string, body []byte, header ...string) (answer, error) {
+	r, err := c.request(ctx, http.MethodPost, path, nil, bytes.NewReader(body))
+	if err != nil {
+		return answer{}, err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	for i := 0; i+1 < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	return c.do(c.patient(), r)
+}
+
+// patient waits for an answer as long as an order may take.
+func (c *Client) patient() *http.Client {
 	long := *c.http
 	long.Timeout = orderTimeout
-	for tries := 0; ; tries++ {
-		r, err := c.request(ctx, http.MethodPost, path, nil, bytes.NewReader(body))
-		if err != nil {
-			return err
-		}
-		r.Header.Set("Content-Type", "application/json")
-		r.Header.Set("Idempotency-Key", key)
-		for i := 0; i+1 < len(header); i += 2 {
-			r.Header.Set(header[i], header[i+1])
-		}
-		a, err := c.do(&long, r)
-		if err == nil {
-			return c.read(ctx, a, into)
-		}
-		if tries > 0 || ctx.Err() != nil {
-			return err
-		}
-	}
+	return &long
 }
 
 // read reads an answer into what is given.
 func (c *Client) read(ctx context.Context, a answer, into any) error {
 	switch {
-	case a.code == http.StatusOK && a.kind == "application/json":
+	case (a.code == http.StatusOK || a.code == http.StatusCreated) && a.kind == "application/json":
 		if c.said != nil && a.history != "" {
 			c.said(a.history)
 		}
@@ -226,7 +258,7 @@ func (c *Client) ask(ctx context.Context, path string, query url.Values) (answer
 
 // request is what is asked of the server.
 func (c *Client) request(ctx context.Context, method, path string, query url.Values, body io.Reader) (*http.Request, error) {
-	address := c.server.String() + base + path
+	address := c.server.String() + c.below + base + path
 	if len(query) > 0 {
 		address += "?" + query.Encode()
 	}
@@ -234,7 +266,9 @@ func (c *Client) request(ctx context.Context, method, path string, query url.Val
 	if err != nil {
 		return nil, fmt.Errorf("ask %s: %w", c.server, err)
 	}
-	r.Header.Set("Authorization", "Bearer "+c.token)
+	if c.below == "" {
+		r.Header.Set("Authorization", "Bearer "+c.token)
+	}
 	r.Header.Set("Accept", "application/json")
 	return r, nil
 }
@@ -246,6 +280,11 @@ func (c *Client) do(by *http.Client, r *http.Request) (answer, error) {
 		return answer{}, c.unreachable(err)
 	}
 	defer response.Body.Close()
+	return c.answered(response)
+}
+
+// answered reads an answer.
+func (c *Client) answered(response *http.Response) (answer, error) {
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
 	if err != nil {
 		return answer{}, c.unreachable(err)

@@ -10,9 +10,12 @@ import (
 	"strings"
 	"time"
 
+	"tributary/queries/centrereport"
+	"tributary/queries/expect"
 	"tributary/queries/report"
 	"tributary/recovery/deadletter"
 	"tributary/recovery/replay"
+	"tributary/web/order"
 )
 
 // page is how many rows are asked for at once.
@@ -185,6 +188,31 @@ const (
 	// MostLetters is how many dead letters it lists.
 	MostLetters = deadletter.MaxNewest
 )
+
+// CentreReport is what a centre is told about its files, as text or html.
+func (c *Client) CentreReport(ctx context.Context, format string, o centrereport.Options) (string, error) {
+	var r struct{ Text string }
+	query := url.Values{"format": {format}, "errors": {strconv.Itoa(o.Limits.Errors)}, "files": {strconv.Itoa(o.Limits.Files)}}
+	if !o.Since.IsZero() {
+		query.Set("since", moment(o.Since))
+	}
+	err := c.get(ctx, "/centres/"+url.PathEscape(o.Centre)+"/report", query, &r)
+	return r.Text, err
+}
+
+// Held is order.Held.
+func (c *Client) Held(ctx context.Context, each func(order.HeldFile) error) error {
+	return rows(ctx, c, "/held-files", nil, each)
+}
+
+// Expected is expect.Sources.
+func (c *Client) Expected(ctx context.Context, source string, each func(expect.Expectation) error) error {
+	query := url.Values{}
+	if source != "" {
+		query.Set("source", source)
+	}
+	return rows(ctx, c, "/expected", query, each)
+}
 
 // Replays lists at most limit replays, the newest first.
 func (c *Client) Replays(ctx context.Context, limit int, each func(*replay.Status) error) error {

@@ -44,11 +44,12 @@ type Definition struct {
 type Defined struct {
 	Definition string // JSON with the keys of the configuration
 	Declared   bool   // the configuration owns it: it can't be changed here
+	By         string // configuration, profile or person
 	Seen       string // changes with the definition
 }
 
-func defined(definition string, declared bool) Defined {
-	return Defined{definition, declared, fmt.Sprintf("%x", sha256.Sum256([]byte(definition)))}
+func defined(definition, by string) Defined {
+	return Defined{definition, by == centres.ByConfiguration, by, fmt.Sprintf("%x", sha256.Sum256([]byte(definition)))}
 }
 
 // errNothing gives back what was only tried.
@@ -123,14 +124,18 @@ func (d *Deps) Defined(ctx context.Context, on, id string) (is Defined, err erro
 func read(ctx context.Context, tx pgx.Tx, r sources.Registry, on, id string) (Defined, error) {
 	if on == Sources {
 		st, err := sources.Find(ctx, tx, id)
-		return defined(st.Definition, st.Declared), err
+		by := centres.ByPerson
+		if st.Declared {
+			by = centres.ByConfiguration
+		}
+		return defined(st.Definition, by), err
 	}
 	c, err := r.Centre(ctx, tx, id)
 	if err != nil {
 		return Defined{}, err
 	}
 	definition, err := c.Listed().Definition()
-	return defined(definition, c.By() == centres.ByConfiguration), err
+	return defined(definition, c.By()), err
 }
 
 // With is a source as it would be with other values.

@@ -75,7 +75,7 @@ func (s *Site) centre(ctx context.Context, r *http.Request) (page, error) {
 	if s.reports() {
 		d.Report = s.centreAt(name) + "/report"
 	}
-	return page{Title: name, At: "/centres", Template: "centre", Data: d, Command: "tributary centres report " + name,
+	return page{Title: name, At: "/centres", Template: "centre", Data: d, Command: "tributary centres report " + name, Feeds: s.feeds(name, "", "", ""),
 		Offers: append(s.defineOffers(ctx, order.Centres, name, ""), s.offers(ctx, order.Centres, name, "")...)}, nil
 }
 

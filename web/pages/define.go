@@ -73,7 +73,7 @@ func (s *Site) defineOffers(ctx context.Context, on, id, standing string) []offe
 		return nil
 	case id == "":
 		noun := strings.TrimSuffix(on, "s")
-		return []offer{{Verb: "New " + noun, To: s.to("/new/" + noun)}}
+		return []offer{{Verb: "New " + noun, To: s.to("/new/" + noun)}, {Verb: "Many at once", To: s.to("/definitions")}}
 	}
 	edit := offer{Verb: "Edit", To: s.to(subjectPath(on, id) + "/edit")}
 	if is, err := s.Definitions.Defined(ctx, on, id); err == nil && is.Declared {

@@ -1,17 +1,15 @@
 package pages
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"net/http"
 	"strconv"
 
-	"tributary/internal/xsdcheck"
+	"tributary/queries/explained"
 	"tributary/queries/original"
 	"tributary/queries/report"
 	"tributary/schemas"
-	"tributary/schemas/exception"
 	"tributary/web/order"
 )
 
@@ -235,22 +233,14 @@ type errorCard struct {
 	Unseen                                 string          // why there are none; empty: none are wanted, or another card says it
 }
 
-// newCard explains an error as the tracker describes its exception, else as the program
-// does.
+// newCard explains an error.
 func newCard(e report.Error, meanings map[string]string, document, to string) errorCard {
-	c := errorCard{Exception: e.Exception, Document: document, DocumentTo: to, Says: text(e.Message), Means: meanings[e.Exception]}
+	x := explained.Explain(e, meanings)
+	c := errorCard{Exception: e.Exception, Document: document, DocumentTo: to, Says: text(e.Message), Means: x.Means, Rule: x.Rule, Do: x.Do}
 	if e.Line != nil {
 		c.Place = fmt.Sprintf("line %d", *e.Line)
 		if e.Column != nil {
 			c.Place += fmt.Sprintf(", column %d", *e.Column)
-		}
-	}
-	if x, known := exception.Find(e.Exception); known {
-		c.Means, c.Do = cmp.Or(c.Means, x.Happened), x.Do
-	}
-	if e.Exception == xsdcheck.Invalid {
-		if c.Rule = xsdcheck.Rule(c.Says); c.Rule != "" {
-			c.Means = ""
 		}
 	}
 	return c

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"tributary/queries/explained"
 	"tributary/queries/lineage"
 	"tributary/web/filter"
 )
@@ -141,17 +142,17 @@ func (s *Site) compare(ctx context.Context, reader *lineage.Reader, l *lineage.L
 	if l.Document != nil {
 		bytes += l.Document.Size
 	}
-	if bytes > mostRead {
+	if bytes > explained.MostRead {
 		return "The documents are too large to be read for a page; the command line reads them (--verify)."
 	}
-	done, err := s.turn(ctx)
+	done, err := s.explainer.Turn(ctx)
 	if err == nil {
 		defer done()
 		_, err = reader.VerifyAll(ctx, s.Originals.Blobs, l)
 	}
 	if err != nil {
 		s.Log.Debug("stored bytes can't be compared", "error", err)
-		return unseen(err)
+		return explained.Unseen(err)
 	}
 	return ""
 }

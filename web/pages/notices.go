@@ -67,6 +67,26 @@ func feedRule(q url.Values) (rule config.NotifyRule, err error) {
 	return rule, nil
 }
 
+// feeds are those of notices about a centre, a source or an exception, empty: all, and of
+// files that reach a phase where one is named; none where nobody can tell of the past, or
+// the past is shown.
+func (s *Site) feeds(centre, source, exception, phase string) (out []option) {
+	if s.Past == nil || s.then != nil {
+		return nil
+	}
+	for _, kind := range config.NotifyKinds() {
+		name, of := strings.ReplaceAll(kind, "_", " "), ""
+		if kind == config.PhaseReached {
+			if schemas.Phase(phase).ID() == 0 {
+				continue
+			}
+			name, of = phase+" reached", phase
+		}
+		out = append(out, option{Name: name, To: s.to("/notices.xml", "when", kind, "phase", of, "centre", centre, "source", source, "exception", exception)})
+	}
+	return out
+}
+
 // noticesFeed is a feed of notices. Its id follows from the rule, so that it stays.
 func (s *Site) noticesFeed(rule config.NotifyRule, asked url.Values, found []notice.Notice) atom {
 	f := atom{ID: "urn:uuid:" + schemas.ID("notices", asked.Encode()), Title: s.Name + ": " + rule.When, Author: "Tributary", Updated: stamp(s.Now().AddDate(0, 0, -notices.Days)),

@@ -87,3 +87,23 @@ func TestNotices(t *testing.T) {
 		says(t, server, "/notices.xml?"+rule, http.StatusBadRequest, why)
 	}
 }
+
+// Pages name the feeds of what they show, in the head too, where the past is at hand and is
+// not what is shown.
+func TestPagesNameTheirFeeds(t *testing.T) {
+	events, _ := reporttest.Moments()
+	s := pagestest.Remembering(t, reporttest.Told(t, events), reporttest.HistoryOf(t, events))
+	server := served(t, s)
+	for path, feed := range map[string]string{
+		"/tail":                                `/t/notices.xml?when=file_failed`,
+		"/tail?centre=J&exception=x&phase=xsd": `/t/notices.xml?centre=J&amp;exception=x&amp;phase=xsd&amp;when=phase_reached`,
+		"/centres/H":                           `/t/notices.xml?centre=H&amp;when=batch_closed`,
+		"/sources/jax":                         `/t/notices.xml?source=jax&amp;when=source_suspended`,
+	} {
+		says(t, server, path, http.StatusOK, `<link rel="alternate" type="application/atom+xml" title="`, ` href="`+feed+`">`, `<a href="`+feed+`" type="application/atom+xml">`)
+	}
+	says(t, server, "/centres/H?as_of=30m", http.StatusOK, "!notices.xml")
+	says(t, server, "/centres", http.StatusOK, "!notices.xml")
+	s.Past = nil
+	says(t, served(t, s), "/centres/H", http.StatusOK, "!notices.xml")
+}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"tributary/queries/explained"
 	"tributary/queries/original"
 	"tributary/queries/report"
 	"tributary/web/access"
@@ -52,7 +53,7 @@ func (s *Site) originalDocument(w http.ResponseWriter, r *http.Request) {
 		if err != nil {
 			return err
 		}
-		return unread(s.Originals.Copy(ctx, originalOf(x), begin))
+		return unread(s.Originals.Copy(ctx, explained.Original(x), begin))
 	})
 }
 

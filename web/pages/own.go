@@ -242,6 +242,6 @@ func (r *ownRow) why(name, says, finds string) {
 	if name == "" {
 		return
 	}
-	title, _ := own.Words(name, finds, moveOf(name))
+	title, _ := own.Words(name, finds, own.MoveOf(name))
 	r.Exception, r.Why = name, cmp.Or(says, title)
 }

@@ -86,7 +86,7 @@ func (s *Site) ownFile(ctx context.Context, at ownAt, r *http.Request) (ownPage,
 	}
 	for _, a := range t.Tries {
 		for _, l := range a.Log {
-			title, _ := own.Words(l.Exception, t.Meanings[l.Exception], moveOf(l.Exception))
+			title, _ := own.Words(l.Exception, t.Meanings[l.Exception], own.MoveOf(l.Exception))
 			d.Events = append(d.Events, ownEvent{s.full(l.At), l.At.UTC().Format(time.RFC3339), title, text(l.Message)})
 		}
 	}
@@ -110,7 +110,7 @@ func ownStanding(x report.DocumentFacts) plainStatus {
 
 func newOwnCard(e report.Error, meanings map[string]string, document, to string) ownCard {
 	c := ownCard{Exception: e.Exception, Where: document, To: to, Says: text(e.Message)}
-	c.Title, c.Do = own.Words(e.Exception, meanings[e.Exception], moveOf(e.Exception))
+	c.Title, c.Do = own.Words(e.Exception, meanings[e.Exception], own.MoveOf(e.Exception))
 	if e.Line != nil {
 		c.Place = fmt.Sprintf("line %d", *e.Line)
 		if e.Column != nil {

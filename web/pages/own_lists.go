@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"tributary/queries/report"
-	"tributary/schemas/exception"
 	"tributary/web/filter"
 )
 
@@ -140,12 +139,4 @@ func (s *Site) ownDocuments(ctx context.Context, at ownAt, r *http.Request) (own
 	l.Heading, l.What, l.OtherTo, l.OtherTitle = "Your documents", "documents", at.to("/files"), "Your files"
 	l.end(at, "/documents", r.URL.Query(), documents.Next)
 	return ownPage{Title: l.Heading, Template: "list", Data: l}, nil
-}
-
-// moveOf is whose turn it is: what is no exception is a finding, and the centre's.
-func moveOf(name string) exception.Move {
-	if _, known := exception.PlainOf(name); !known {
-		return exception.Centre
-	}
-	return exception.MoveOf(name)
 }

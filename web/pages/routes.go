@@ -12,7 +12,7 @@ import (
 
 // Routes are the addresses of all pages.
 func (s *Site) Routes() []access.Route {
-	return slices.Concat(s.ownRoutes(), s.onlyNow(slices.Concat(s.orderRoutes(), s.defineRoutes(), s.keptRoutes(), []access.Route{
+	return slices.Concat(s.ownRoutes(), s.onlyNow(slices.Concat(s.orderRoutes(), s.defineRoutes(), s.manyRoutes(), s.keptRoutes(), []access.Route{
 		{Pattern: "GET /{$}", Least: access.Reader, Handler: s.ever((*Site).now, ofAll)},
 		{Pattern: "GET /files", Least: access.Reader, Handler: s.ever((*Site).files, ofFilter)},
 		{Pattern: "GET /files/{action}/{name}", Least: access.Reader, Handler: s.ever((*Site).file, ofFile)},

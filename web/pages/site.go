@@ -20,6 +20,7 @@ import (
 	"tributary/internal/mapping"
 	"tributary/internal/pg"
 	"tributary/queries/centrereport"
+	"tributary/queries/explained"
 	"tributary/queries/original"
 	"tributary/queries/report"
 	"tributary/recovery/deadletter"
@@ -92,7 +93,7 @@ type Site struct {
 
 	asker     *question.Asker
 	shared    *shared                       // what one reader of the first page has had read for others; nil of the past
-	reading   chan struct{}                 // held while documents are read for a page
+	explainer *explained.Reader             // of documents, for few pages at once
 	handed    chan struct{}                 // held while an original is handed out
 	masters   map[string]*template.Template // never executed, so that they can be copied
 	templates map[string]*template.Template
@@ -114,6 +115,7 @@ type page struct {
 	Keep     *keeping // how what is asked here can be kept; nil: it can't
 	Still    bool     // it does not bring itself up to date: making it takes long
 	Shows    *stood   // what it shows was read for another reader too; nil: it was not
+	Feeds    []option // feeds of notices about what it shows
 }
 
 // view makes a page for who asks.
@@ -122,7 +124,7 @@ type view func(ctx context.Context, r *http.Request) (page, error)
 // New prepares a site.
 func New(s Site) (*Site, error) {
 	s.shared = &shared{}
-	s.reading, s.handed = make(chan struct{}, readings), make(chan struct{}, handed)
+	s.explainer, s.handed = explained.New(s.Originals), make(chan struct{}, handed)
 	var err error
 	if s.asker, err = question.New(s.History, s.Stores, s.Now); err != nil {
 		return nil, err
@@ -151,6 +153,9 @@ func New(s Site) (*Site, error) {
 
 // Asker answers questions for others than the pages too.
 func (s *Site) Asker() *question.Asker { return s.asker }
+
+// Explainer explains documents for others than the pages too.
+func (s *Site) Explainer() *explained.Reader { return s.explainer }
 
 // errNoPage says that an address is none of ours.
 var errNoPage = errors.New("no page has this address")

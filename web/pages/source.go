@@ -70,7 +70,7 @@ func (s *Site) source(ctx context.Context, r *http.Request) (page, error) {
 	}
 	d.Lead = sourceLead(d)
 	offers := append(s.defineOffers(ctx, order.Sources, id, d.Row.Word), s.offers(ctx, order.Sources, id, d.Row.Word)...)
-	return page{Title: id, At: "/sources", Template: "source", Data: d, Command: "tributary sources show " + id, Offers: append(offers, s.actOffers(ctx, id, d.Done)...)}, nil
+	return page{Title: id, At: "/sources", Template: "source", Data: d, Command: "tributary sources show " + id, Feeds: s.feeds("", id, "", ""), Offers: append(offers, s.actOffers(ctx, id, d.Done)...)}, nil
 }
 
 // fill reads what is known of the source beside its polls.

@@ -99,7 +99,7 @@ func (s *Site) tail(ctx context.Context, r *http.Request) (page, error) {
 		d.Rows = append(d.Rows, s.newEvent(func(name string) string { return row[at(name)] }))
 	}
 	d.Full = len(d.Rows) == tailRows
-	return page{Title: "Events", At: "/tail", Template: "tail", Data: d, Command: shown(command + " --since " + filter.Quoted(values.Get("since")))}, nil
+	return page{Title: "Events", At: "/tail", Template: "tail", Data: d, Feeds: s.feeds(d.Given["centre"], d.Given["source"], d.Given["exception"], d.Given["phase"]), Command: shown(command + " --since " + filter.Quoted(values.Get("since")))}, nil
 }
 
 // maxFilter is how long a filter may be, in bytes.

@@ -7,12 +7,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"slices"
 	"time"
-
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"tributary/queries/recipe"
 	"tributary/queries/report"
@@ -138,12 +135,7 @@ func (a *Asker) Statement(ctx context.Context, store, statement string) (answer 
 		answer, err = report.Ask(ctx, asked(StatementTime), statement, Rows)
 		return err
 	})
-	var away *pgconn.ConnectError
-	var network net.Error
-	if err != nil && !errors.Is(err, ErrBusy) && !errors.As(err, &away) && !errors.As(err, &network) && ctx.Err() == nil {
-		err = &RefusedError{err}
-	}
-	return answer, err
+	return answer, refusedBy(ctx, err)
 }
 
 // One lets no more questions be answered at once than the stores bear.
