@@ -72,7 +72,7 @@ type Plan struct {
 // Publish configures the outboxes' publisher.
 type Publish struct {
 	Batch    int      `yaml:"batch"`     // events read at once; default 2000
-	Interval Duration `yaml:"interval"`  // longest wait when no notification comes; default 1s
+	Interval Duration `yaml:"interval"`  // longest wait when no notification comes; default 2s
 	LeaseTTL Duration `yaml:"lease_ttl"` // default 10s
 }
 
@@ -147,7 +147,7 @@ type Tracker struct {
 // History configures the projection into ClickHouse.
 type History struct {
 	Batch int      `yaml:"batch"` // events in one insert at most; default 8000
-	Wait  Duration `yaml:"wait"`  // longest wait to fill one, half of it in a lull; default 4s
+	Wait  Duration `yaml:"wait"`  // longest wait to fill one, half of it in a lull; default 8s
 	// Retention is how long after an event its row may be deleted; 0, the
 	// default, keeps every row.
 	Retention Duration `yaml:"retention"`

@@ -66,3 +66,24 @@ func TestNamesAreJudgedByTheNewestCentres(t *testing.T) {
 		t.Errorf("a name that can't be judged: %v", err)
 	}
 }
+
+// A poll that has nothing to judge asks for no centres.
+func TestCentresAreReadWhereSomethingIsJudged(t *testing.T) {
+	b := newBench(t)
+	b.once = true
+	reads := 0
+	b.deps.Centres = centres.NewCopy(nil, func(ctx context.Context) ([]centres.Centre, error) {
+		reads++
+		return control.Centres(ctx, b.deps.Pool)
+	})
+	b.server.show(good, 10)
+	b.listing()
+	if reads == 0 {
+		t.Error("a new name was judged by no centres")
+	}
+	before := reads
+	b.listing()
+	if reads != before {
+		t.Errorf("the centres were read %d times where a listing shows nothing new", reads-before)
+	}
+}

@@ -35,9 +35,6 @@ const zero = "00000000-0000-0000-0000-000000000000"
 // compare records, chunk by chunk, what the listing shows that is not known: of
 // what is new or changed no more than a poll takes up.
 func (s *Poller) compare(ctx context.Context, conn *pgxpool.Conn, p polled, c *counts) error {
-	if err := s.deps.Centres.Renew(ctx); err != nil {
-		return err
-	}
 	if err := s.forgetNoChecksums(ctx, conn, p.Poll, c); err != nil {
 		return err
 	}
@@ -51,6 +48,10 @@ func (s *Poller) compare(ctx context.Context, conn *pgxpool.Conn, p polled, c *c
 			return err
 		}
 	}
+	if err := s.deps.Centres.Renew(ctx); err != nil { // names are judged from here on
+		return err
+	}
+	hosts = p.source.Shown(s.canonical)
 	if err := s.sameTimes(ctx, conn, p, c); err != nil {
 		return err
 	}

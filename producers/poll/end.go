@@ -51,12 +51,15 @@ func (s *Poller) endOnce(ctx context.Context, db pg.Beginner, p control.Poll, c 
 	state := o.state
 	var rests bool
 	err := pg.InTx(ctx, db, func(tx pgx.Tx) (err error) {
-		if err := control.CheckPoll(ctx, tx, p); err != nil {
+		sound, err := control.CheckEnding(ctx, tx, p)
+		if err != nil {
 			return err
 		}
 		// First, since it may draw a revision, which comes before the source's row.
-		if rests, err = sourcestate.Conclude(ctx, tx, s.deps.Outbox, p.Source, s.limits(), o.end(now)); err != nil {
-			return err
+		if end := o.end(now); !sound || end.Failed || end.NotBefore.After(end.At) {
+			if rests, err = sourcestate.Conclude(ctx, tx, s.deps.Outbox, p.Source, s.limits(), end); err != nil {
+				return err
+			}
 		}
 		if state == "complete" && !c.window {
 			if c.gone, err = s.missing(ctx, tx, p, now); err != nil {

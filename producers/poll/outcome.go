@@ -55,7 +55,7 @@ func (s *Poller) poll(ctx context.Context, p control.Poll, log *slog.Logger) err
 	var src config.Source
 	var cfg remote.Config
 	if err := c.trace.Do("configuration", func() (string, error) {
-		if src, err = config.ParseDefinition(p.Definition); err != nil {
+		if src, err = s.are.parse(p.Source, p.Definition); err != nil {
 			return "", err
 		}
 		if cfg, err = source.Remote(src, s.cfg.ConnectTimeout, s.cfg.IdleTimeout, s.deps.Limits); s.deps.Gate != nil {

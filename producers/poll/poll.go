@@ -61,6 +61,7 @@ type Poller struct {
 	deps Deps
 	took lasted
 	read reads
+	are  definitions
 
 	local *prometheus.GaugeVec // local directories, by how they are watched
 
@@ -76,8 +77,9 @@ const (
 	// idle is how long is waited when no poll can be taken while others of the poller's run,
 	// whose end may give credit back.
 	idle = 200 * time.Millisecond
-	// rest is how long is waited while none runs.
-	rest = 500 * time.Millisecond
+	// rest is how long is waited while none runs: a session that opens in this process is
+	// told of.
+	rest = time.Second
 	// leaveEvery is the time between two looks for what sources left that are
 	// removed or in maintenance.
 	leaveEvery = time.Second

@@ -109,11 +109,23 @@ func RenewPoll(ctx context.Context, q pg.Querier, p Poll, ttl time.Duration) err
 // CheckPoll locks the poll's row and fails with pg.ErrLeaseLost if another
 // member has taken it over.
 func CheckPoll(ctx context.Context, tx pgx.Tx, p Poll) error {
-	_, err := pg.One(ctx, tx, "check poll", pgx.RowTo[int], "SELECT 1 FROM control.poll WHERE id=$1 AND epoch=$2 AND state='running' FOR UPDATE", p.ID, p.Epoch)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return fmt.Errorf("poll of %s: %w", p.Source, pg.ErrLeaseLost)
-	}
+	_, err := checkPoll(ctx, tx, p, "true")
 	return err
+}
+
+// CheckEnding is CheckPoll of a poll that ends. It tells, too, whether its source is
+// available and no poll of it has failed since one that showed something: then a poll that
+// has not failed changes nothing of how the source stands.
+func CheckEnding(ctx context.Context, tx pgx.Tx, p Poll) (sound bool, err error) {
+	return checkPoll(ctx, tx, p, "coalesce((SELECT s.state = 'available' AND s.failed_polls = 0 FROM control.source s WHERE s.id = p.source), false)")
+}
+
+func checkPoll(ctx context.Context, tx pgx.Tx, p Poll, what string) (is bool, err error) {
+	is, err = pg.One(ctx, tx, "check poll", pgx.RowTo[bool], "SELECT "+what+" FROM control.poll p WHERE id=$1 AND epoch=$2 AND state='running' FOR UPDATE OF p", p.ID, p.Epoch)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return false, fmt.Errorf("poll of %s: %w", p.Source, pg.ErrLeaseLost)
+	}
+	return is, err
 }
 
 // Vanished is a hosting that complete listings no longer show.

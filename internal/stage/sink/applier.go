@@ -87,13 +87,14 @@ type topicPartition struct {
 // feed is one assigned partition; guarded by the applier's mutex.
 type feed struct {
 	topicPartition
-	position int64         // as stored
-	records  []*kgo.Record // read and not yet in a batch
-	size     int           // of them, in bytes
-	applying int           // records of it in the batch being applied
-	since    time.Time     // when the oldest record in hand came
-	end      int64         // of the log, as last heard; -1: not yet
-	blocked  bool          // its log is not the one that was read before
+	position  int64         // as stored
+	committed int64         // to the group since the partition was assigned; -1: nothing
+	records   []*kgo.Record // read and not yet in a batch
+	size      int           // of them, in bytes
+	applying  int           // records of it in the batch being applied
+	since     time.Time     // when the oldest record in hand came
+	end       int64         // of the log, as last heard; -1: not yet
+	blocked   bool          // its log is not the one that was read before
 }
 
 // New makes an Applier, which does nothing until Run.
@@ -139,6 +140,8 @@ func (a *Applier) Run(ctx context.Context) error {
 		kgo.ConsumerGroup(a.cfg.Group),
 		kgo.ConsumeTopics(topics...),
 		kgo.DisableAutoCommit(),
+		// No partition of an applier rests and goes on, which would have to wait for this.
+		kgo.FetchMaxWait(groupCommitInterval),
 		kgo.BlockRebalanceOnPoll(), // what is polled is buffered before its partition may go
 		kgo.AdjustFetchOffsetsFn(a.start),
 		kgo.OnPartitionsAssigned(func(_ context.Context, _ *kgo.Client, which map[string][]int32) {

@@ -38,7 +38,7 @@ func (a *Applier) start(ctx context.Context, which map[string]map[int32]kgo.Offs
 				return nil, err
 			}
 			out[topic][id] = kgo.NewOffset().At(position).WithEpoch(-1)
-			feeds = append(feeds, &feed{topicPartition: topicPartition{topic, id}, position: position, end: -1})
+			feeds = append(feeds, &feed{topicPartition: topicPartition{topic, id}, position: position, committed: -1, end: -1})
 		}
 	}
 	// Looked up after the positions were read, an end is not below them.
@@ -258,22 +258,39 @@ func (a *Applier) reload(ctx context.Context, batch []Range) {
 	a.client.SetOffsets(offsets)
 }
 
-// commitToGroup lets the group's offsets follow, as well as it can.
+// commitToGroup lets the group's offsets follow where positions have moved, as well as it
+// can.
 func (a *Applier) commitToGroup(ctx context.Context) {
 	offsets := map[string]map[int32]kgo.EpochOffset{}
+	moved := map[*feed]int64{}
 	a.mu.Lock()
 	for tp, f := range a.feeds {
+		if f.position == f.committed {
+			continue
+		}
 		if offsets[tp.topic] == nil {
 			offsets[tp.topic] = map[int32]kgo.EpochOffset{}
 		}
 		offsets[tp.topic][tp.id] = kgo.EpochOffset{Epoch: -1, Offset: f.position}
+		moved[f] = f.position
 	}
 	a.mu.Unlock()
+	if len(moved) == 0 {
+		return
+	}
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
+	var failed error
 	a.client.CommitOffsetsSync(ctx, offsets, func(_ *kgo.Client, _ *kmsg.OffsetCommitRequest, resp *kmsg.OffsetCommitResponse, err error) {
-		if err := member.CommitError(resp, err); err != nil {
-			a.log.Debug("group offsets not committed", "error", err)
-		}
+		failed = member.CommitError(resp, err)
 	})
+	if failed != nil {
+		a.log.Debug("group offsets not committed", "error", failed)
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for f, position := range moved {
+		f.committed = position
+	}
 }
