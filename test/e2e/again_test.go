@@ -59,7 +59,7 @@ func againChangesNothing(s *system) {
 	look := func() (b both) {
 		s.engines(func(engine.Endpoints) {
 			b = both{s.see(), s.work()}
-			s.invariants()
+			s.inOrder(s.invariants())
 		})
 		return b
 	}

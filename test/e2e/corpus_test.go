@@ -25,3 +25,17 @@ func TestCorporaMatchTheOracle(t *testing.T) {
 		})
 	}
 }
+
+// Whole batches load the same, in the order of their key from the first document to the
+// last: what they make of the corpus is the oracle's, and its hash that of batches that
+// are released early.
+func TestWholeBatchesMatchTheOracle(t *testing.T) {
+	t.Parallel()
+	s := setUp(t, corpus.Options{Seed: seed(t), Shape: corpus.Demo}, rig.Options{Local: true})
+	s.fromNothing = true
+	s.releaseWhole()
+	s.once()
+	if got, want := s.expect(true).Hash, undisturbedHash(t, corpus.Demo); got != want {
+		t.Errorf("warehouse hash %s, and %s where batches are released early", got, want)
+	}
+}

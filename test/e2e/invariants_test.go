@@ -2,6 +2,8 @@ package e2e
 
 import (
 	gocmp "github.com/google/go-cmp/cmp"
+
+	"tributary/schemas"
 )
 
 // topicRow is a row of tributary topics list -o json.
@@ -20,21 +22,22 @@ func (s *system) records() map[string]int64 {
 	return out
 }
 
-// positionRow is what is compared of an event of document.ordered.
+// positionRow is a document's position.
 type positionRow struct {
-	Position       int64
-	What, Document string
+	Position int64
+	Document string
 }
 
 // invariants checks what holds whenever nothing is pending, whatever was done:
 // every file has ended, positions have no gap and are all applied, the history
-// has every record of the log once, and nothing was dead-lettered.
-func (s *system) invariants() {
+// has every record of the log once, and nothing was dead-lettered. It returns the order,
+// as the log has it.
+func (s *system) invariants() []placed {
 	s.t.Helper()
 	for _, f := range sql[fileRow](s, "tracker", "SELECT file, action, phase, status FROM tracker.file WHERE NOT ended") {
 		s.t.Errorf("%s %s is pending at (%s, %s)", f.Action, f.File, f.Phase, f.Status)
 	}
-	s.order()
+	log := s.order()
 	records := s.records()
 	type count struct{ N int64 }
 	logged := sql[count](s, "history", "SELECT toInt64(count()) AS n FROM log WHERE topic = 'status.changed'")
@@ -46,13 +49,14 @@ func (s *system) invariants() {
 			s.t.Errorf("%d records in %s", n, name)
 		}
 	}
+	return log
 }
 
 // order checks that the log of the order has each position once, without a gap,
-// and that the warehouse has applied just these documents.
-func (s *system) order() {
+// and that the warehouse has applied just these documents. It returns the positions.
+func (s *system) order() (log []placed) {
 	s.t.Helper()
-	type event struct{ Body positionRow }
+	type event struct{ Body placed }
 	var logged []positionRow
 	next := int64(1)
 	for _, e := range list[event](s, "topics", "tail", "document.ordered", "--from", "start") {
@@ -63,11 +67,12 @@ func (s *system) order() {
 			s.t.Errorf("document.ordered goes from position %d to %d", next-1, e.Body.Position)
 		}
 		next = e.Body.Position + 1
-		if e.Body.What == "document" {
-			logged = append(logged, e.Body)
+		log = append(log, e.Body)
+		if e.Body.What == schemas.PositionDocument {
+			logged = append(logged, positionRow{e.Body.Position, e.Body.ID})
 		}
 	}
-	applied := sql[positionRow](s, "warehouse", "SELECT position, 'document' AS what, document FROM warehouse.document ORDER BY position")
+	applied := sql[positionRow](s, "warehouse", "SELECT position, document FROM warehouse.document ORDER BY position")
 	if diff := gocmp.Diff(logged, applied); diff != "" {
 		s.t.Errorf("positions of documents (-ordered +applied):\n%s", diff)
 	}
@@ -77,4 +82,5 @@ func (s *system) order() {
 	if at := sql[state](s, "warehouse", "SELECT next_position FROM warehouse.state"); len(at) != 1 || at[0].Next != next {
 		s.t.Errorf("the warehouse waits for position %v, document.ordered ends before %d", at, next)
 	}
+	return log
 }

@@ -3,7 +3,6 @@ package e2e
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -86,9 +85,9 @@ func (s *system) see() state {
 }
 
 // expect compares everything with the oracle and checks what always holds.
-// Whether the order is that of the oracle depends on which session found what,
-// so it is compared only if undisturbed is set; attempts too. What is in beside is
-// begun before that, and what it returns is called after.
+// In which batch what is depends on which session found it, so the order is compared
+// only if undisturbed is set; attempts too. What is in beside is begun before that, and
+// what it returns is called after.
 func (s *system) expect(undisturbed bool, beside ...func() func()) state {
 	s.t.Helper()
 	var got state
@@ -97,8 +96,9 @@ func (s *system) expect(undisturbed bool, beside ...func() func()) state {
 			defer begin()()
 		}
 		got = s.see()
-		s.invariants()
+		log := s.invariants()
 		if undisturbed {
+			s.inOrder(log)
 			s.sessionsTell()
 		}
 		if s.corpus.Oracle.Warehouse != nil {
@@ -118,22 +118,6 @@ func (s *system) compare(got state, undisturbed bool) {
 	differ(s.t, "specimens", o.Specimens, got.Specimens)
 	differ(s.t, "procedure runs", o.Runs, got.Runs)
 	differ(s.t, "measurements", o.Measurements, got.Measurements)
-	if undisturbed {
-		if diff := gocmp.Diff(byDomain(o.Order), byDomain(got.Order)); diff != "" {
-			s.t.Errorf("order of insertion (-oracle +seen):\n%s", diff)
-		}
-	}
-}
-
-// byDomain is the order of each domain and session: domains don't wait for each
-// other.
-func byDomain(order []corpus.Position) map[string][]corpus.Position {
-	out := map[string][]corpus.Position{}
-	for _, p := range order {
-		key := fmt.Sprintf("session %d, %s", p.Session, p.Centre)
-		out[key] = append(out[key], p)
-	}
-	return out
 }
 
 // differ compares two sets of rows.

@@ -34,6 +34,7 @@ type system struct {
 	answers bool // queries have been answered since the data was begun
 
 	fromNothing bool // it makes its databases by itself in each life
+	whole       bool // its profile releases batches whole
 
 	on       *apache  // see brokers
 	embedded bool     // the embedded broker, whatever the environment names

@@ -56,9 +56,15 @@ tracker: {wait: 200ms}
 history: {wait: 200ms}
 `
 
-// setUp builds both programs, and an installation whose files are held back in
-// so many groups.
+// setUp builds both programs, and an installation of local sources whose files are held
+// back in so many groups.
 func setUp(t *testing.T, from before, zips, groups int) *system {
+	t.Helper()
+	return setUpServed(t, from, zips, groups, rig.Options{Local: true, Extra: settings})
+}
+
+// setUpServed is setUp with a rig of its own.
+func setUpServed(t *testing.T, from before, zips, groups int, o rig.Options) *system {
 	t.Helper()
 	if os.Getenv("TRIBUTARY_UPGRADE") == "" {
 		t.Skip("takes minutes: run make test-upgrade")
@@ -95,7 +101,7 @@ func setUp(t *testing.T, from before, zips, groups int) *system {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.rig, err = rig.Start(t.Context(), dir, c, rig.Options{Local: true, Extra: settings}); err != nil {
+	if s.rig, err = rig.Start(t.Context(), dir, c, o); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.rig.Stop)
