@@ -24,6 +24,13 @@ bench-idle: build engines servers ## what waiting costs, a second: with polls ev
 	$(GO) run ./bench/idle -binary $(BIN)
 	$(GO) run ./bench/idle -binary $(BIN) -interval 1h
 
+# Files that appear all at once, beside the same files in runs of RUN; and of one centre.
+#   make bench-burst ZIPS=2000 RUN=500
+.PHONY: bench-burst
+bench-burst: build engines servers ## ZIPS zips at once beside runs of RUN, and 4,000 of one centre: zips per second, the first document
+	$(GO) run ./bench/burst -binary $(BIN) -zips 4000 -centres 1 -run 0
+	$(GO) run ./bench/burst -binary $(BIN) -zips $(or $(ZIPS),10000) -run $(or $(RUN),500)
+
 .PHONY: bench-insert
 bench-insert: engines ## a document of 4,000 experiments loaded, beside a bare COPY of its rows
 	$(GO) run ./bench/insert
