@@ -111,13 +111,14 @@ func (v *visitor) all(ctx context.Context) error {
 	if err != nil {
 		return stored(err)
 	}
-	for _, d := range due {
-		if err := v.one(ctx, d); err != nil {
-			return err
-		}
-		if backoff.Sleep(ctx, pace) != nil {
+	for range backoff.Every(ctx, pace) {
+		if len(due) == 0 {
 			break
 		}
+		if err := v.one(ctx, due[0]); err != nil {
+			return err
+		}
+		due = due[1:]
 	}
 	return nil
 }
