@@ -48,6 +48,13 @@ func (w *world) replays(n int) {
 	if _, err := control.ReplayWaitsFor(w.t.Context(), w.pool, shadow.ID); err != nil {
 		w.t.Error(err)
 	}
+	if items, err := control.ShadowItems(w.t.Context(), w.pool, shadow.ID, 0, 100); err != nil || len(items) == 0 {
+		w.t.Errorf("the shadow has %d items: %v", len(items), err)
+	}
+	of := control.Outcome{Run: uuid.NewString(), File: files[0].File, Attempt: 1}
+	if err := control.EachVerdict(w.t.Context(), w.pool, []control.Outcome{of}, func(control.Outcome, string, []byte) error { return nil }); err != nil {
+		w.t.Error(err)
+	}
 	// What only members of two profiles, or a control that was restored, need.
 	err = pg.InTx(w.t.Context(), w.pool, func(tx pgx.Tx) error {
 		_, err := control.WantAgain(w.t.Context(), tx, []string{files[0].File}, now().Add(-time.Hour), now())
