@@ -19,10 +19,10 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
+
+	"tributary/bench/program"
 )
 
 func main() {
@@ -30,13 +30,7 @@ func main() {
 	flag.StringVar(&a.baseline, "baseline", "bench/baseline", "file whose first line is the commit")
 	flag.IntVar(&a.rounds, "rounds", 4, "runs of each")
 	flag.IntVar(&a.most, "most", 16, "runs of each while a part seems slower than is allowed")
-	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := a.run(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "bench against:", err)
-		os.Exit(1)
-	}
+	program.Main("against", a.run)
 }
 
 type against struct {

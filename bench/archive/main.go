@@ -13,12 +13,11 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	"tributary/bench/document"
+	"tributary/bench/program"
 	"tributary/bench/rounds"
 	"tributary/consumers/unzip"
 	"tributary/internal/archive"
@@ -35,13 +34,7 @@ func main() {
 	flag.StringVar(&b.dir, "dir", "", "folder to work in (default a temporary one, removed afterwards)")
 	flag.IntVar(&b.documents, "documents", 45, "documents of 15 MB in the zip")
 	flag.IntVar(&b.rounds, "rounds", 5, "runs of each")
-	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := b.run(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "bench archive:", err)
-		os.Exit(1)
-	}
+	program.Main("archive", b.run)
 }
 
 type bench struct {

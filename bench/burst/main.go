@@ -6,22 +6,21 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"tributary/bench/counters"
+	"tributary/bench/program"
+	"tributary/bench/rounds"
 	"tributary/test/corpus"
 	"tributary/test/rig"
 )
@@ -34,13 +33,7 @@ func main() {
 	flag.IntVar(&b.centres, "centres", 4, "centres that the zips are of, each with a server: 1 to 4")
 	flag.IntVar(&b.rounds, "rounds", 1, "measurements of each")
 	flag.StringVar(&b.extra, "config", "", "YAML to add to the configuration; none: the default settings")
-	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := b.measure(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "bench burst:", err)
-		os.Exit(1)
-	}
+	program.Main("burst", b.measure)
 }
 
 type bench struct {
@@ -71,17 +64,12 @@ func (b *bench) measure(ctx context.Context) error {
 		runs, ratios = append(runs, of.rate), append(ratios, at.rate/of.rate)
 		fmt.Printf("round %d: in runs of %d: %.1f zips/s; ratio %.2f\n", i+1, b.run, of.rate, at.rate/of.rate)
 	}
-	line := fmt.Sprintf("bench burst zips=%d centres=%d first=%.2fs once=%.1f/s", b.zips, b.centres, median(firsts), median(onces))
+	line := fmt.Sprintf("bench burst zips=%d centres=%d first=%.2fs once=%.1f/s", b.zips, b.centres, rounds.Median(firsts), rounds.Median(onces))
 	if b.run > 0 {
-		line += fmt.Sprintf(" runs=%.1f/s ratio=%.2f", median(runs), median(ratios))
+		line += fmt.Sprintf(" runs=%.1f/s ratio=%.2f", rounds.Median(runs), rounds.Median(ratios))
 	}
 	fmt.Println(line)
 	return nil
-}
-
-func median(v []float64) float64 {
-	slices.Sort(v)
-	return (v[(len(v)-1)/2] + v[len(v)/2]) / 2
 }
 
 // What the corpus has, whatever is asked for.
@@ -171,24 +159,19 @@ func setAside(sources, later string) (files []string, err error) {
 // system is a running up.
 type system struct {
 	binary, config string
-	up             *exec.Cmd
-	ended          chan error
+	up             *program.Up
 	conn           *pgx.Conn
 }
 
 // start starts up, whose sources show nothing, and waits until its first session is over.
 func start(ctx context.Context, binary, config, data string) (*system, error) {
-	s := &system{binary: binary, config: config, ended: make(chan error, 1)}
-	s.up = exec.CommandContext(ctx, binary, "up", "--config", config, "--log-level", "warn")
-	s.up.Stderr = os.Stderr
-	s.up.Cancel = func() error { return s.up.Process.Signal(syscall.SIGTERM) }
-	if err := s.up.Start(); err != nil {
+	up, err := program.Start(ctx, binary, config, look, patience)
+	if err != nil {
 		return nil, err
 	}
-	go func() { s.ended <- s.up.Wait() }()
-	var err error
+	s := &system{binary: binary, config: config, up: up}
 	if s.conn, err = counters.Connect(ctx, data); err == nil {
-		err = s.eventually(ctx, func() (bool, error) {
+		err = s.up.Eventually(ctx, func() (bool, error) {
 			var over bool
 			err := s.conn.QueryRow(ctx, "SELECT count(*) > 0 AND bool_and(closed_at IS NOT NULL) FROM control.session").Scan(&over)
 			return err == nil && over, nil // the tables may not be there yet
@@ -205,35 +188,13 @@ func (s *system) stop() {
 	if s.conn != nil {
 		_ = s.conn.Close(context.Background()) // the engines go next
 	}
-	_ = s.up.Process.Signal(syscall.SIGTERM) // it may have ended
-	<-s.ended
+	s.up.Stop()
 }
 
 const (
 	patience = time.Hour
 	look     = 50 * time.Millisecond
 )
-
-// eventually asks until it is so.
-func (s *system) eventually(ctx context.Context, is func() (bool, error)) error {
-	over := time.After(patience)
-	for {
-		done, err := is()
-		if done || err != nil {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case err := <-s.ended:
-			s.ended <- err
-			return fmt.Errorf("tributary up ended: %w", err)
-		case <-over:
-			return errors.New("it takes longer than " + patience.String())
-		case <-time.After(look):
-		}
-	}
-}
 
 // ingest shows files to the sources, has them polled, and waits until all that were ever
 // shown are in the warehouse, with their overviews. It lasts from when the first session
@@ -254,7 +215,7 @@ func (s *system) ingest(ctx context.Context, dir string, files, sources []string
 	}
 	var opened, closed, first, last time.Time
 	loaded := before
-	err = s.eventually(ctx, func() (bool, error) {
+	err = s.up.Eventually(ctx, func() (bool, error) {
 		var n int64
 		var open bool
 		if err := s.conn.QueryRow(ctx, "SELECT (SELECT count(*) FROM warehouse.document), EXISTS (SELECT FROM control.session WHERE closed_at IS NULL)").Scan(&n, &open); err != nil {

@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"syscall"
 	"time"
@@ -19,6 +18,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"tributary/bench/counters"
+	"tributary/bench/program"
 	"tributary/test/corpus"
 	"tributary/test/rig"
 )
@@ -31,13 +31,7 @@ func main() {
 	flag.DurationVar(&b.span, "for", time.Minute, "how long is measured")
 	flag.IntVar(&b.statements, "statements", 0, "how many of the most frequent statements are listed; Postgres counts them only if this is above 0, which costs it some itself")
 	flag.StringVar(&b.extra, "config", "", "YAML to add to the configuration")
-	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := b.run(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "bench idle:", err)
-		os.Exit(1)
-	}
+	program.Main("idle", b.run)
 }
 
 // zips is how many files lie at the sources.

@@ -12,13 +12,12 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"tributary/bench/document"
+	"tributary/bench/program"
 	"tributary/bench/rounds"
 )
 
@@ -28,13 +27,7 @@ func main() {
 	flag.StringVar(&b.engines, "engines", os.Getenv("TRIBUTARY_ENGINES"), "folder of fetched engines")
 	flag.IntVar(&b.experiments, "experiments", 4000, "experiments in the document")
 	flag.IntVar(&b.rounds, "rounds", 7, "documents to load")
-	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := b.run(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "bench insert:", err)
-		os.Exit(1)
-	}
+	program.Main("insert", b.run)
 }
 
 type bench struct {

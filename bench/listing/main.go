@@ -11,12 +11,11 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
+	"tributary/bench/program"
 	"tributary/bench/rounds"
 	"tributary/internal/remote"
 	"tributary/internal/remote/connectors"
@@ -28,13 +27,7 @@ func main() {
 	flag.StringVar(&b.dir, "dir", "", "folder to work in (default a temporary one, removed afterwards)")
 	flag.IntVar(&b.files, "files", 100_000, "zips in the directory")
 	flag.IntVar(&b.rounds, "rounds", 5, "runs of each")
-	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := b.run(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "bench listing:", err)
-		os.Exit(1)
-	}
+	program.Main("listing", b.run)
 }
 
 type bench struct {

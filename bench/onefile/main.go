@@ -7,12 +7,10 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"os"
-	"os/signal"
 	"path/filepath"
-	"syscall"
 	"time"
 
+	"tributary/bench/program"
 	"tributary/bench/rounds"
 )
 
@@ -21,13 +19,7 @@ func main() {
 	flag.StringVar(&b.binary, "binary", "bin/tributary", "the program")
 	flag.StringVar(&b.extra, "config", "", "YAML to add to the configuration")
 	flag.IntVar(&b.rounds, "rounds", 9, "files, one after the other")
-	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := b.run(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "bench onefile:", err)
-		os.Exit(1)
-	}
+	program.Main("onefile", b.run)
 }
 
 type bench struct {

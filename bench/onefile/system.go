@@ -3,16 +3,14 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"tributary/bench/counters"
+	"tributary/bench/program"
 	"tributary/test/corpus"
 	"tributary/test/rig"
 )
@@ -26,8 +24,7 @@ const (
 
 // system is a running up whose sources show nothing yet.
 type system struct {
-	up     *exec.Cmd
-	ended  chan error
+	up     *program.Up
 	conn   *pgx.Conn
 	hidden []file
 	shown  int
@@ -55,7 +52,7 @@ func (b *bench) with(ctx context.Context, zips int, f func(context.Context, *sys
 		return err
 	}
 	defer r.Stop()
-	s := &system{ended: make(chan error, 1)}
+	s := &system{}
 	for _, source := range c.Sources {
 		files, err := hide(filepath.Join(dir, "sources", source.ID))
 		if err != nil {
@@ -63,23 +60,16 @@ func (b *bench) with(ctx context.Context, zips int, f func(context.Context, *sys
 		}
 		s.hidden = append(s.hidden, files...)
 	}
-	s.up = exec.CommandContext(ctx, b.binary, "up", "--config", r.Config, "--log-level", "warn")
-	s.up.Stderr = os.Stderr
-	s.up.Cancel = func() error { return s.up.Process.Signal(syscall.SIGTERM) }
-	if err := s.up.Start(); err != nil {
+	if s.up, err = program.Start(ctx, b.binary, r.Config, look, patience); err != nil {
 		return err
 	}
-	go func() { s.ended <- s.up.Wait() }()
-	defer func() {
-		_ = s.up.Process.Signal(syscall.SIGTERM) // it may have ended
-		<-s.ended
-	}()
+	defer s.up.Stop()
 	if s.conn, err = counters.Connect(ctx, filepath.Join(dir, "data")); err != nil {
 		return err
 	}
 	defer s.conn.Close(context.WithoutCancel(ctx))
 	// Each source has been polled, and showed nothing.
-	err = s.eventually(ctx, func() (bool, error) {
+	err = s.up.Eventually(ctx, func() (bool, error) {
 		var polled int
 		err := s.conn.QueryRow(ctx, "SELECT count(DISTINCT source) FROM control.poll WHERE ended_at IS NOT NULL").Scan(&polled)
 		return err == nil && polled == centres, nil // the table isn't there yet
@@ -110,7 +100,7 @@ func (s *system) ingest(ctx context.Context) (seconds float64, err error) {
 		return 0, err
 	}
 	s.shown++
-	err = s.eventually(ctx, func() (bool, error) {
+	err = s.up.Eventually(ctx, func() (bool, error) {
 		var loaded int
 		var ends bool
 		err := s.conn.QueryRow(ctx, `SELECT (SELECT count(*) FROM warehouse.document),
@@ -119,25 +109,4 @@ func (s *system) ingest(ctx context.Context) (seconds float64, err error) {
 		return loaded == s.shown*documents && !ends, err
 	})
 	return seconds, err
-}
-
-// eventually asks until it is so.
-func (s *system) eventually(ctx context.Context, is func() (bool, error)) error {
-	over := time.After(patience)
-	for {
-		done, err := is()
-		if done || err != nil {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case err := <-s.ended:
-			s.ended <- err
-			return fmt.Errorf("tributary up ended: %w", err)
-		case <-over:
-			return errors.New("it takes longer than " + patience.String())
-		case <-time.After(look):
-		}
-	}
 }

@@ -12,10 +12,9 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
-	"syscall"
 
+	"tributary/bench/program"
 	"tributary/bench/rounds"
 	"tributary/test/corpus"
 	"tributary/test/rig"
@@ -30,13 +29,7 @@ func main() {
 	flag.IntVar(&b.growth, "growth", 0, "run ours alone, with so many zips and with 500 in turn, and compare the processor's time per zip")
 	flag.IntVar(&b.statements, "cost", 0, "run ours once and no peer, and tell what it costs: the processor's time, and statements and bytes of the log of Postgres; list so many of its statements")
 	flag.StringVar(&b.extra, "config", "", "YAML to add to the configuration; none: the default settings")
-	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := b.run(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "bench pipeline:", err)
-		os.Exit(1)
-	}
+	program.Main("pipeline", b.run)
 }
 
 type bench struct {

@@ -11,12 +11,11 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	"tributary/bench/counters"
+	"tributary/bench/program"
 	"tributary/test/corpus"
 	"tributary/test/ports"
 	"tributary/test/rig"
@@ -29,13 +28,7 @@ func main() {
 	flag.IntVar(&b.zips, "zips", 4000, "zips of three documents, in all slices together")
 	flag.IntVar(&b.slices, "slices", 8, "slices, every other one with readers; an even number")
 	flag.IntVar(&b.readers, "readers", 500, "people who have a page open")
-	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := b.run(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "bench readers:", err)
-		os.Exit(1)
-	}
+	program.Main("readers", b.run)
 }
 
 type bench struct {
@@ -86,7 +79,7 @@ func (b *bench) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer s.stop()
+	defer s.up.Stop()
 	return b.measure(ctx, s, parts)
 }
 
@@ -151,14 +144,14 @@ func slice(ctx context.Context, s *system, p part, all, readers int) (h half, er
 	if err := look.wait(ctx); err != nil {
 		return h, err
 	}
-	before, err := counters.Of(s.up.Process.Pid)
+	before, err := counters.Of(s.up.PID())
 	if err != nil {
 		return h, err
 	}
 	if h.took, err = s.ingest(ctx, p, all); err != nil {
 		return h, err
 	}
-	after, err := counters.Of(s.up.Process.Pid)
+	after, err := counters.Of(s.up.PID())
 	if err != nil {
 		return h, err
 	}

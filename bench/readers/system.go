@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -14,8 +13,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
+
+	"tributary/bench/program"
 )
 
 const (
@@ -69,20 +69,16 @@ func (p part) show() error {
 type system struct {
 	binary, config, address, token string
 	sources                        []string
-	up                             *exec.Cmd
-	ended                          chan error
+	up                             *program.Up
 }
 
 func startSystem(ctx context.Context, binary, config, address string, sources []string) (*system, error) {
-	s := &system{binary: binary, config: config, address: address, sources: sources, ended: make(chan error, 1)}
-	s.up = exec.CommandContext(ctx, binary, "up", "--config", config, "--log-level", "warn")
-	s.up.Stderr = os.Stderr
-	s.up.Cancel = func() error { return s.up.Process.Signal(syscall.SIGTERM) }
-	if err := s.up.Start(); err != nil {
+	up, err := program.Start(ctx, binary, config, look, patience)
+	if err != nil {
 		return nil, err
 	}
-	go func() { s.ended <- s.up.Wait() }()
-	err := s.eventually(ctx, func() (bool, error) {
+	s := &system{binary: binary, config: config, address: address, sources: sources, up: up}
+	err = s.up.Eventually(ctx, func() (bool, error) {
 		out, err := s.command(ctx, "tokens", "add", "bench", "--role", "reader", "--expires", "1d")
 		if err != nil {
 			return false, nil //nolint:nilerr // it isn't there yet
@@ -98,13 +94,13 @@ func startSystem(ctx context.Context, binary, config, address string, sources []
 		return true, nil
 	})
 	if err == nil {
-		err = s.eventually(ctx, func() (bool, error) {
+		err = s.up.Eventually(ctx, func() (bool, error) {
 			_, _, err := s.stands(ctx)
 			return err == nil, nil // else it doesn't listen yet
 		})
 	}
 	if err != nil {
-		s.stop()
+		s.up.Stop()
 	}
 	return s, err
 }
@@ -120,32 +116,6 @@ func (s *system) command(ctx context.Context, args ...string) (string, error) {
 	return string(out), nil
 }
 
-func (s *system) stop() {
-	_ = s.up.Process.Signal(syscall.SIGTERM) // it may have ended
-	<-s.ended
-}
-
-// eventually asks until it is so.
-func (s *system) eventually(ctx context.Context, is func() (bool, error)) error {
-	over := time.After(patience)
-	for {
-		done, err := is()
-		if done || err != nil {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case err := <-s.ended:
-			s.ended <- err
-			return fmt.Errorf("tributary up ended: %w", err)
-		case <-over:
-			return errors.New("it takes longer than " + patience.String())
-		case <-time.After(look):
-		}
-	}
-}
-
 // ingest shows a slice to the sources, has them polled, and returns how long it took
 // until all files that were ever shown had come to their end.
 func (s *system) ingest(ctx context.Context, p part, all int) (time.Duration, error) {
@@ -156,7 +126,7 @@ func (s *system) ingest(ctx context.Context, p part, all int) (time.Duration, er
 	if _, err := s.command(ctx, slices.Concat([]string{"sources", "poll", "--reason", "the next slice"}, s.sources)...); err != nil {
 		return 0, err
 	}
-	err := s.eventually(ctx, func() (bool, error) {
+	err := s.up.Eventually(ctx, func() (bool, error) {
 		files, pending, err := s.stands(ctx)
 		return err == nil && files >= all && pending == 0, err
 	})

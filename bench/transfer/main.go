@@ -21,7 +21,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"runtime/debug"
 	"runtime/pprof"
@@ -29,6 +28,7 @@ import (
 	"syscall"
 	"time"
 
+	"tributary/bench/program"
 	"tributary/bench/rounds"
 )
 
@@ -42,14 +42,8 @@ func main() {
 	flag.Int64Var(&b.large.bytes, "large-bytes", 50_000_000, "bytes of each")
 	flag.IntVar(&b.rounds, "rounds", 5, "runs of each")
 	flag.StringVar(&b.profile, "cpuprofile", "", "beginning of the names of files for processor profiles of our runs, such as cpu for cpu-http-small")
-	flag.Parse()
 	debug.SetGCPercent(200) // as the program has it
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := b.run(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "bench transfer:", err)
-		os.Exit(1)
-	}
+	program.Main("transfer", b.run)
 }
 
 type bench struct {

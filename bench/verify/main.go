@@ -12,12 +12,12 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"syscall"
 	"time"
 
 	"tributary/bench/counters"
+	"tributary/bench/program"
 	"tributary/bench/rounds"
 	"tributary/internal/engine"
 	"tributary/test/corpus"
@@ -29,13 +29,7 @@ func main() {
 	flag.StringVar(&b.binary, "binary", "bin/tributary", "the program")
 	flag.IntVar(&b.zips, "zips", 8000, "zips of three documents")
 	flag.IntVar(&b.rounds, "rounds", 3, "runs of each")
-	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := b.run(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "bench verify:", err)
-		os.Exit(1)
-	}
+	program.Main("verify", b.run)
 }
 
 type bench struct {

@@ -11,17 +11,16 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"tributary/bench/document"
+	"tributary/bench/program"
 	"tributary/bench/rounds"
 	"tributary/internal/config"
 	"tributary/internal/profile"
@@ -33,13 +32,7 @@ func main() {
 	flag.StringVar(&b.dir, "dir", "", "folder to work in (default a temporary one, removed afterwards)")
 	flag.IntVar(&b.documents, "documents", 5000, "documents")
 	flag.IntVar(&b.rounds, "rounds", 5, "runs of each")
-	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := b.run(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "bench xsd:", err)
-		os.Exit(1)
-	}
+	program.Main("xsd", b.run)
 }
 
 type bench struct {
