@@ -14,9 +14,10 @@ TOOL := $(GO) tool -modfile=tools/go.mod
 # Those that wait longest begin first, so that they don't wait alone at the end.
 RACE := ./internal/stage ./internal/remote/http ./consumers/insert ./producers/poll ./cmd/... ./consumers/... ./producers/... ./internal/blob/... ./internal/deadline/... ./internal/engine/... ./internal/kafka/... ./internal/obs/... ./internal/pg/... ./internal/remote/... ./internal/stage/... ./internal/throttle/... ./internal/watch/... ./recovery/admin ./recovery/deadletter ./recovery/passover ./recovery/replay ./recovery/shadow ./web/live
 NO_RACE_FILES = grep -rl --include='*_test.go' '^//go:build !race$$' cmd consumers internal producers recovery
-# What these packages leave out with -short, which go without the race detector, too.
-SHORT := ./internal/engine/chdb ./internal/engine/broker ./internal/stage
-SHORT_TESTS := TestTwoOnOneDirectory|TestAMemberThatDiesInItsJoinIsRemoved|TestNoRequestEndsTheBroker|TestProtocols
+# What these packages leave out with -short, as the race detector has them: with LONG it
+# goes without that.
+SHORT := $(if $(LONG),./internal/engine/chdb ./internal/engine/broker ./internal/stage ./internal/stage/sink)
+SHORT_TESTS := $(if $(LONG),|TestTwoOnOneDirectory|TestAMemberThatDiesInItsJoinIsRemoved|TestNoRequestEndsTheBroker|TestProtocols)
 # What is tested without it.
 PLAIN = $(filter-out $(shell $(GO) list $(RACE)),$(shell $(GO) list $(FIRST) ./...))
 # How many packages are tested at once: they mostly wait for engines and servers.
@@ -24,6 +25,9 @@ PLAIN = $(filter-out $(shell $(GO) list $(RACE)),$(shell $(GO) list $(FIRST) ./.
 AT_ONCE ?= $(shell echo $$((2 * $$(nproc))))
 FIRST := ./test/e2e ./test/hostile ./test/upgrade ./test/badinput ./test/scale ./test/docs ./web/pages
 TEST_TIMEOUT ?= 40m
+# What takes the processor for long, and whose question a quicker test asks first, is left
+# out unless LONG is set (long, in test/e2e). .ci/run sets it.
+SHORTLY := $(if $(LONG),,-short)
 # Where tests keep files, and go builds, since what a test asks for by T.TempDir lies
 # where GOTMPDIR says. A blob store has 256 directories, which take ext4 ten times as long
 # to make as memory does while as many are removed.
@@ -110,26 +114,26 @@ demo: engines servers ## watch a generated corpus go from real servers to the wa
 	$(GO) run ./test/demo -binary $(BIN) $(if $(LIVE),-live 10m)
 
 .PHONY: test
-test: servers clients ## run all tests; what lacks an engine or a server is skipped
+test: servers clients ## run the tests, with LONG=1 all of them; what lacks an engine or a server is skipped
 	@$(MAKE) --no-print-directory engines || echo "the engines could not be fetched: tests that need them are skipped"
-	$(GO) test -p $(AT_ONCE) -timeout $(TEST_TIMEOUT) $(FIRST) ./...
+	$(GO) test $(SHORTLY) -p $(AT_ONCE) -timeout $(TEST_TIMEOUT) $(FIRST) ./...
 
-# Every test once: with the race detector where goroutines share memory, and
-# without it elsewhere, and without vet, which has been. The parts go on at once, so that
-# nothing waits for the longest package of one of them alone; what they need is
-# installed before.
+# Every test once, those that take long with LONG=1 alone: with the race detector where
+# goroutines share memory, and without it elsewhere, and without vet, which lint does. The
+# parts go on at once, lint too, so that nothing waits for the longest of one of them
+# alone; what they need is installed before.
 .PHONY: check
-check: fmt vet lint engines servers clients ## everything that must hold before a commit
-	@$(MAKE) --no-print-directory -j3 AT_ONCE=$$(nproc) test-race test-plain test-without-race
+check: fmt vet-others engines servers clients ## everything that must hold before a commit
+	@$(MAKE) --no-print-directory -j4 AT_ONCE=$$(nproc) lint test-race test-plain test-without-race
 
 .PHONY: test-plain
 test-plain: engines servers clients ## what make test-race and make test-without-race leave of make test
-	$(GO) test -vet=off -p $$(($(AT_ONCE) + 1)) -timeout $(TEST_TIMEOUT) $(PLAIN)
+	$(GO) test -vet=off $(SHORTLY) -p $$(($(AT_ONCE) + 1)) -timeout $(TEST_TIMEOUT) $(PLAIN)
 
 .PHONY: test-without-race
 test-without-race: engines servers clients ## what packages that make test-race tests have without the race detector
 	@files="$$($(NO_RACE_FILES))"; tests="$$(grep -hoE '^func Test[A-Za-z0-9_]+' $$files | cut -c6- | paste -sd '|')"; \
-	$(GO) test -vet=off -p 1 -timeout $(TEST_TIMEOUT) -run "^($$tests|$(SHORT_TESTS))\$$" $$(dirname $$files | sed 's|^|./|' | sort -u) $(SHORT)
+	$(GO) test -vet=off -p 1 -timeout $(TEST_TIMEOUT) -run "^($$tests$(SHORT_TESTS))\$$" $$(dirname $$files | sed 's|^|./|' | sort -u) $(SHORT)
 
 .PHONY: fmt
 fmt: ## fail where gofmt would change something
@@ -137,11 +141,17 @@ fmt: ## fail where gofmt would change something
 	if [ -n "$$unformatted" ]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi
 
 .PHONY: vet
-vet: ## go vet
+vet: vet-others ## go vet
 	$(GO) vet ./...
-	$(GO) vet -tags synctests,crashpoints ./test/sim ./internal/crashpoint
-	GOOS=wasip1 GOARCH=wasm $(GO) vet -tags synctests ./test/sim
+
+# What lint, which vets all packages too, does not see: files of other tags and of another
+# module. What is built for WebAssembly, from the standard library up, waits for LONG.
+.PHONY: vet-others
+vet-others:
+	$(GO) vet -tags synctests ./test/sim
+	$(GO) vet -tags crashpoints ./internal/crashpoint
 	cd test/sim/wasm && $(GO) vet ./...
+	$(if $(LONG),GOOS=wasip1 GOARCH=wasm $(GO) vet -tags synctests ./test/sim)
 
 .PHONY: lint
 lint: ## golangci-lint, as .golangci.yml says
@@ -156,7 +166,7 @@ deadcode: ## fail where only tests reach a function of the program
 .PHONY: test-race
 test-race: engines servers clients ## the packages that share memory between goroutines, with the race detector
 	@race="-race"; cgo=1; if ! command -v "$$($(GO) env CC)" >/dev/null; then echo "no C compiler, which the race detector needs: tested without it"; race=""; cgo=$$($(GO) env CGO_ENABLED); fi; \
-	CGO_ENABLED=$$cgo $(GO) test $$race -vet=off -short -p $(AT_ONCE) -timeout $(TEST_TIMEOUT) $(RACE)
+	CGO_ENABLED=$$cgo $(GO) test $$race -vet=off -short -p $$(($(AT_ONCE) + 1)) -timeout $(TEST_TIMEOUT) $(RACE)
 
 # Runs every fuzz test of the module, one after another; those of a package with one
 # binary, which takes as long to link as thousands of runs. $(1): how long each, little of
@@ -186,7 +196,7 @@ govulncheck: ## known vulnerabilities in what is called; needs a network
 
 .PHONY: generate
 generate: ## write the generated parts of docs/reference anew
-	$(GO) test ./topics ./internal/config ./schemas/exception ./queries/why ./queries/doctor ./cmd/tributary ./web/api ./test/clients/kafka ./test/clients/sql -run 'Reference' -update
+	$(GO) test ./topics ./internal/config ./internal/remote/connectors ./schemas/exception ./queries/why ./queries/doctor ./cmd/tributary ./web/api ./test/clients/kafka ./test/clients/sql -run 'Reference' -update
 
 .PHONY: clean
 clean: ## remove what was built

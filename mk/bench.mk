@@ -18,7 +18,7 @@ bench-peers: servers clients ## install the programs that make bench measures ou
 # its bench has it.
 .PHONY: bench
 bench: build engines bench-peers ## the table of what is fast beside what else: all rows, or ROW=name
-	PYTHONPATH=$(SCRIPT_DIR)/lib $(GO) run ./bench -binary $(BIN) $(if $(ROW),-row $(ROW)) $(if $(ROUNDS),-rounds $(ROUNDS))
+	PYTHONPATH=$(SCRIPT_DIR) $(GO) run ./bench -binary $(BIN) $(if $(ROW),-row $(ROW)) $(if $(ROUNDS),-rounds $(ROUNDS))
 
 .PHONY: bench-against
 bench-against: ## processor and memory of fixed work, beside the commit in bench/baseline; fails beyond 15 %

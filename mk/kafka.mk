@@ -23,7 +23,8 @@ kafka-fetch: ## fetch the pinned Apache Kafka with Maven, once, verified
 # refuse one that test/kafka has not started.
 KAFKA_PACKAGES := ./internal/kafka ./topics ./test/kafka ./internal/stage ./internal/stage/sink ./producers/publish
 KAFKA_ROLES := ./consumers/tracker ./consumers/history ./consumers/insert
-KAFKA_E2E := TestKafka|TestCorporaMatchTheOracle/small|TestTwoOfEveryRole
+KAFKA_E2E := TestKafka|TestCorporaMatchTheOracle/small
+KAFKA_LONG := TestTwoOfEveryRole
 KAFKA_CHAOS ?= 3
 KAFKA_GO := TRIBUTARY_REQUIRE_ENGINES=1 $(GO) test -count=1 -p 1 -parallel 1 -timeout 60m
 
@@ -34,7 +35,7 @@ test-kafka: engines servers clients kafka-fetch ## tests of runtime, roles and w
 	  $(KAFKA_GO) $(if $(KAFKA_FULL),,-short) $(KAFKA_PACKAGES); \
 	  $(KAFKA_GO) -run "TwoMembers|RedeliveryAndGap|TopicID" $(KAFKA_ROLES); \
 	  $(if $(KAFKA_FULL),,TRIBUTARY_CHAOS=$(KAFKA_CHAOS) $(KAFKA_GO) -v -run "^TestChaos" ./test/e2e;) \
-	  $(if $(KAFKA_FULL),TRIBUTARY_CHAOS=$(KAFKA_CHAOS) $(KAFKA_GO) ./test/e2e,$(KAFKA_GO) -short -run "$(KAFKA_E2E)" ./test/e2e)'
+	  $(if $(KAFKA_FULL),TRIBUTARY_CHAOS=$(KAFKA_CHAOS) $(KAFKA_GO) ./test/e2e,$(KAFKA_GO) -short -run "$(KAFKA_E2E)" ./test/e2e; $(KAFKA_GO) -run "$(KAFKA_LONG)" ./test/e2e)'
 
 # Kafka's own tools of several versions, kcat, and clients in Java, Python, C and
 # Go: every cell of docs/reference/clients.md. The tools come from Maven Central,

@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 )
@@ -61,7 +62,8 @@ func unwelcome(r rune) bool {
 
 // CleanBody cleans all texts of an event's body, a pointer to its Go type, and
 // cuts those that have a limit: what people read says how long it was, and what
-// names something ends with its hash, so that different names stay different.
+// names something ends with its hash, so that different names stay different. Its
+// moments become the nearest that every store and JSON can hold.
 // DecodeBody has done so already; what an older program stored may need it.
 func CleanBody(body any) {
 	cleanValue(reflect.ValueOf(body).Elem())
@@ -92,7 +94,29 @@ func cleanValue(v reflect.Value) {
 		if all, ok := v.Interface().(map[string]string); ok {
 			v.Set(reflect.ValueOf(cleanAttributes(all)))
 		}
+	case reflect.Pointer: // to a moment
+		if at, ok := v.Interface().(*time.Time); ok && at != nil {
+			*at = within(*at)
+		}
 	}
+}
+
+// The first second of the year 1, and the first after the year 9999.
+const (
+	leastSecond = -62135596800
+	mostSecond  = 253402300800
+)
+
+// within is the moment, or the nearest of the years 1 to 9999: an event can hold 292,277
+// years before and after, JSON none of more than four digits.
+func within(at time.Time) time.Time {
+	switch s := at.Unix(); {
+	case s < leastSecond:
+		return time.Unix(leastSecond, 0).UTC()
+	case s >= mostSecond:
+		return time.Unix(mostSecond-1, 0).UTC()
+	}
+	return at
 }
 
 // cleanField cleans a field that is a text. Nearly all are clean and short.

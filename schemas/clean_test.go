@@ -1,6 +1,7 @@
 package schemas_test
 
 import (
+	"encoding/json"
 	"reflect"
 	"strings"
 	"testing"
@@ -100,6 +101,38 @@ func TestDecodedTextsAreClean(t *testing.T) {
 				if d := cmp.Diff(m.Body, body); err != nil || d != "" {
 					t.Errorf("%s with %.20q in %s is not the same when it is read again: %v\n%s", topic, hostile, tc.Field, err, d)
 				}
+			}
+		}
+	}
+}
+
+// TestDecodedMomentsCanBeHeld puts the earliest and the latest moment that an event can hold
+// into each of its fields: what is decoded is of a year that JSON and all stores take, and is
+// the same when it is written and read again.
+func TestDecodedMomentsCanBeHeld(t *testing.T) {
+	c, err := schemas.NewCodec()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for topic, newBody := range bodies() {
+		for _, tc := range texts.Extreme(newBody) {
+			value, err := c.EncodeBody(topic, tc.Body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, body, err := c.DecodeBody(value)
+			if err != nil {
+				t.Fatalf("%s with an extreme %s: %v", topic, tc.Field, err)
+			}
+			if _, err := json.Marshal(body); err != nil {
+				t.Errorf("%s with an extreme %s can't be held: %v", topic, tc.Field, err)
+			}
+			if value, err = c.EncodeBody(topic, body); err != nil {
+				t.Fatal(err)
+			}
+			_, again, err := c.DecodeBody(value)
+			if d := cmp.Diff(body, again); err != nil || d != "" {
+				t.Errorf("%s with an extreme %s is not the same when it is read again: %v\n%s", topic, tc.Field, err, d)
 			}
 		}
 	}

@@ -38,12 +38,13 @@ type Version struct {
 	Schema  *avro.Schema
 }
 
-// Codec encodes events in the newest version of their schema and decodes every
-// version ever published into the newest Go type. It is safe for concurrent
-// use.
+// Codec encodes each event in the oldest version of its schema that says all of it,
+// so that a new version stops readers of older programs only at what they would
+// miss, and decodes every version ever published into the newest Go type. It is
+// safe for concurrent use.
 type Codec struct {
 	versions []Version
-	writers  map[string]Version
+	writers  map[string]writer
 	readers  map[int]reader
 	passed   func(value []byte) error // nil: nothing is passed over
 }
@@ -96,22 +97,41 @@ func NewCodec() (*Codec, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Codec{versions: versions, writers: map[string]Version{}, readers: map[int]reader{}}
-	for _, v := range versions { // sorted by topic and version: the newest writes
-		c.writers[v.Topic] = v
-	}
-	for _, v := range versions {
-		resolved, err := avro.Resolve(v.Schema, c.writers[v.Topic].Schema)
-		if err != nil {
-			return nil, fmt.Errorf("schema %s version %d cannot be read as the newest: %w", v.Topic, v.Version, err)
+	return newCodec(versions)
+}
+
+// newCodec makes a codec of versions, sorted by topic and version.
+func newCodec(versions []Version) (*Codec, error) {
+	c := &Codec{versions: versions, writers: map[string]writer{}, readers: map[int]reader{}}
+	for rest := versions; len(rest) > 0; {
+		topic, n := rest[0].Topic, 1
+		for n < len(rest) && rest[n].Topic == topic {
+			n++
 		}
-		e, ok := typeOf(v.Topic)
-		if !ok {
-			return nil, fmt.Errorf("schema %s version %d has no event type", v.Topic, v.Version)
+		if err := c.add(topic, rest[:n]); err != nil {
+			return nil, err
 		}
-		c.readers[v.ID] = reader{topic: v.Topic, make: e.make, schema: resolved}
+		rest = rest[n:]
 	}
 	return c, nil
+}
+
+// add adds a topic's versions.
+func (c *Codec) add(topic string, versions []Version) error {
+	newest := versions[len(versions)-1]
+	e, ok := typeOf(topic)
+	if !ok {
+		return fmt.Errorf("schema %s version %d has no event type", topic, newest.Version)
+	}
+	c.writers[topic] = newWriter(e, versions)
+	for _, v := range versions {
+		resolved, err := avro.Resolve(v.Schema, newest.Schema)
+		if err != nil {
+			return fmt.Errorf("schema %s version %d cannot be read as the newest: %w", topic, v.Version, err)
+		}
+		c.readers[v.ID] = reader{topic: topic, make: e.make, schema: resolved}
+	}
+	return nil
 }
 
 // PassingOver returns a codec whose Decode asks about every value whether it is
@@ -167,16 +187,21 @@ func readVersions(fsys fs.FS) ([]Version, error) {
 	return out, nil
 }
 
-// EncodeBody writes a body for its topic in Confluent framing. body is a
-// pointer to the topic's Go type.
+// EncodeBody writes a body for its topic in Confluent framing, in the oldest
+// version of its schema that says all of it. body is a pointer to the topic's Go
+// type.
 func (c *Codec) EncodeBody(topic string, body any) ([]byte, error) {
 	w, ok := c.writers[topic]
 	if !ok {
 		return nil, fmt.Errorf("encode: no schema for topic %q", topic)
 	}
+	v, err := w.version(body)
+	if err != nil {
+		return nil, fmt.Errorf("encode %s: %w", topic, err)
+	}
 	buf := make([]byte, 5, 512)
-	binary.BigEndian.PutUint32(buf[1:], uint32(w.ID))
-	buf, err := w.Schema.AppendEncode(buf, body)
+	binary.BigEndian.PutUint32(buf[1:], uint32(v.ID))
+	buf, err = v.Schema.AppendEncode(buf, body)
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", topic, err)
 	}

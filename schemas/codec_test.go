@@ -59,8 +59,8 @@ func TestNewestSchemaIsTheGoType(t *testing.T) {
 		if !ok {
 			t.Fatalf("topic %s has no schema file", topic)
 		}
-		if !bytes.Equal(w.Schema.Canonical(), want.Canonical()) {
-			t.Errorf("%s: the Go type differs from version %d; publish a new version beside it", topic, w.Version)
+		if newest := w.steps[0]; !bytes.Equal(newest.Schema.Canonical(), want.Canonical()) {
+			t.Errorf("%s: the Go type differs from version %d; publish a new version beside it", topic, newest.Version.Version)
 		}
 	}
 }

@@ -87,6 +87,14 @@ const TriedAgain = "tried_again"
 // the same bytes: that one, as action/name.
 const Origin = "origin"
 
+// Findings is the attribute of a batch that has ended which says how many findings of
+// data checks were open in the centre's data then that made no document fail. Attributes
+// of the form LEVEL FindingsOf CHECK (warn:young) say of which checks.
+const (
+	Findings   = "findings"
+	FindingsOf = ":"
+)
+
 // NoRoom is the exception of a file for which there was no room. With NotTried,
 // others had it.
 const NoRoom = "no_room"
@@ -291,7 +299,7 @@ type StatusChanged struct {
 	RequestedAt *time.Time        `avro:"requested_at,timestamp-micros"`
 	StartedAt   *time.Time        `avro:"started_at,timestamp-micros"`
 	FinishedAt  *time.Time        `avro:"finished_at,timestamp-micros"`
-	Attributes  map[string]string `avro:"attributes"`          // more of what is told, by name; of a download that runs: how far it is (received and rate, in bytes and bytes a second)
+	Attributes  map[string]string `avro:"attributes"`          // more of what is told, by name; of a download that runs: how far it is (received and rate, in bytes and bytes a second); of a batch that has ended: how many warnings and notes are open, in all (findings) and of each check (warn:CHECK, info:CHECK)
 	VersionOf   string            `avro:"version_of,default="` // of what judged or loaded in this phase, at its end (package internal/profile); of a batch: by which all records of the centre were checked
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"tributary/bench/counters"
 	"tributary/bench/document"
 	"tributary/bench/program"
 	"tributary/bench/rounds"
@@ -50,7 +51,7 @@ func (b *bench) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.stop()) }()
-	var loads, whole rounds.Pairs
+	var loads, whole, processor rounds.Pairs
 	for round := range b.rounds + 1 {
 		doc := document.Experiments(round, b.experiments)
 		rows, err := s.rowsOf(doc, int64(1e9)+int64(round))
@@ -58,12 +59,13 @@ func (b *bench) run(ctx context.Context) (err error) {
 			return err
 		}
 		var o, p, end time.Duration
+		var ours, peer counters.Used // of the processor, until the commit
 		// Who begins changes from round to round.
 		for _, first := range []bool{round%2 == 0, round%2 != 0} {
 			if first {
-				o, end, err = s.timeOurs(ctx, doc)
+				o, end, ours, err = s.load(ctx, "experiment", doc)
 			} else {
-				p, err = s.timePeer(ctx, rows)
+				p, peer, err = s.timePeer(ctx, rows)
 			}
 			if err != nil {
 				return err
@@ -76,11 +78,14 @@ func (b *bench) run(ctx context.Context) (err error) {
 			continue // caches and plans are made
 		}
 		whole.Add((o + end).Seconds(), p.Seconds())
-		fmt.Printf("round %d: %.1f MB, %d rows: ours %.2f s (and %.2f s for the batch's end: checks, context, overview), peer %.2f s, ratio %.2f\n",
-			round, float64(len(doc))/1e6, rows.n, o.Seconds(), end.Seconds(), p.Seconds(), loads.Add(o.Seconds(), p.Seconds()))
+		processor.Add((ours.Program + ours.Postgres).Seconds(), (peer.Program + peer.Postgres).Seconds())
+		fmt.Printf("round %d: %.1f MB, %d rows: ours %.2f s (and %.2f s for the batch's end: checks, context, overview), peer %.2f s, ratio %.2f; processor: program %.2f s, Postgres %.2f s, peer's %.2f and %.2f s\n",
+			round, float64(len(doc))/1e6, rows.n, o.Seconds(), end.Seconds(), p.Seconds(), loads.Add(o.Seconds(), p.Seconds()),
+			ours.Program.Seconds(), ours.Postgres.Seconds(), peer.Program.Seconds(), peer.Postgres.Seconds())
 	}
 	fmt.Println(loads.Line("insert"))
 	fmt.Println(whole.Line("batch-end"))
+	fmt.Println(processor.Line("processor"))
 	return nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"tributary/bench/counters"
 	"tributary/bench/document"
 	"tributary/consumers/insert"
 	"tributary/internal/archive"
@@ -90,7 +92,7 @@ func start(ctx context.Context, dir, enginesDir string) (s *setup, err error) {
 	work, cancel := context.WithCancel(ctx)
 	s.cancel = cancel
 	go func() { s.ended <- in.Run(work) }()
-	if _, _, err := s.load(ctx, "specimen", document.Specimens()); err != nil {
+	if _, _, _, err := s.load(ctx, "specimen", document.Specimens()); err != nil {
 		return s, err
 	}
 	return s, s.makePeer(ctx)
@@ -172,16 +174,25 @@ func (s *setup) rowsOf(doc []byte, position int64) (*rows, error) {
 }
 
 // timePeer copies the rows, in one transaction.
-func (s *setup) timePeer(ctx context.Context, r *rows) (time.Duration, error) {
+func (s *setup) timePeer(ctx context.Context, r *rows) (took time.Duration, used counters.Used, err error) {
 	conn, err := s.pool.Acquire(ctx)
 	if err != nil {
-		return 0, err
+		return 0, used, err
 	}
 	defer conn.Release()
-	began := time.Now()
+	used, err = using(func() error {
+		began := time.Now()
+		defer func() { took = time.Since(began) }()
+		return s.copy(ctx, conn, r)
+	})
+	return took, used, err
+}
+
+// copy copies the rows.
+func (s *setup) copy(ctx context.Context, conn *pgxpool.Conn, r *rows) error {
 	tx, err := conn.Begin(ctx)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	defer func() { _ = tx.Rollback(ctx) }() // done already unless something failed
 	for i := range r.tables {
@@ -190,38 +201,47 @@ func (s *setup) timePeer(ctx context.Context, r *rows) (time.Duration, error) {
 			continue
 		}
 		if _, err := conn.Conn().PgConn().CopyFrom(ctx, bytes.NewReader(t.lines.Bytes()), fmt.Sprintf("COPY peer.%s (%s) FROM STDIN", t.name, t.columns)); err != nil {
-			return 0, fmt.Errorf("COPY of %s: %w", t.name, err)
+			return fmt.Errorf("COPY of %s: %w", t.name, err)
 		}
 	}
-	if err := tx.Commit(ctx); err != nil {
-		return 0, err
-	}
-	return time.Since(began), nil
-}
-
-func (s *setup) timeOurs(ctx context.Context, doc []byte) (load, end time.Duration, err error) {
-	return s.load(ctx, "experiment", doc)
+	return tx.Commit(ctx)
 }
 
 // load orders a document and then a batch's end, and times each until it is
-// applied.
-func (s *setup) load(ctx context.Context, kind string, doc []byte) (load, end time.Duration, err error) {
+// applied. What it used is until the first of these.
+func (s *setup) load(ctx context.Context, kind string, doc []byte) (load, end time.Duration, used counters.Used, err error) {
 	ev, err := s.store(ctx, kind, doc)
 	if err != nil {
-		return 0, 0, err
+		return 0, 0, used, err
 	}
-	if load, err = s.apply(ctx, ev); err != nil {
-		return 0, 0, err
+	if used, err = using(func() (err error) {
+		load, err = s.apply(ctx, ev)
+		return err
+	}); err != nil {
+		return 0, 0, used, err
 	}
 	var state, exception string
 	if err := s.pool.QueryRow(ctx, "SELECT state, exception FROM warehouse.document WHERE position = $1", s.position).Scan(&state, &exception); err != nil {
-		return 0, 0, err
+		return 0, 0, used, err
 	}
 	if state != "loaded" {
-		return 0, 0, fmt.Errorf("the document failed: %s", exception)
+		return 0, 0, used, fmt.Errorf("the document failed: %s", exception)
 	}
 	end, err = s.apply(ctx, &schemas.DocumentOrdered{Scope: ev.Scope, What: schemas.PositionBatchEnd, Batch: ev.Batch, Domain: ev.Domain, Number: ev.Number})
-	return load, end, err
+	return load, end, used, err
+}
+
+// using tells what this process and Postgres use of the processor for some work.
+func using(work func() error) (counters.Used, error) {
+	before, err := counters.Of(os.Getpid())
+	if err != nil {
+		return before, err
+	}
+	if err := work(); err != nil {
+		return before, err
+	}
+	after, err := counters.Of(os.Getpid())
+	return after.Minus(before), err
 }
 
 // store zips a document into the blob store.

@@ -41,8 +41,8 @@ func (b *bench) cost(ctx context.Context) error {
 		return err
 	}
 	zips := float64(b.zips)
-	fmt.Printf("bench cost zips=%d processor=%.2fms/zip statements=%.1f/zip wal=%.0fB/zip\n", b.zips, used.cpu*1000/zips,
-		float64(after.statements-before.statements)/zips, float64(after.wal-before.wal)/zips)
+	fmt.Printf("bench cost zips=%d processor=%.2fms/zip statements=%.1f/zip wal=%.0fB/zip memory=%.0fMB\n", b.zips, used.cpu*1000/zips,
+		float64(after.statements-before.statements)/zips, float64(after.wal-before.wal)/zips, used.memory)
 	return nil
 }
 

@@ -191,6 +191,9 @@ func (a *app) begin(ctx context.Context, g *errgroup.Group, names []string, more
 		return stopped(ctx, err)
 	}
 	a.log.Info("running", "roles", strings.Join(names, ","), "kafka", strings.Join(a.stores.Bootstrap, ","))
+	if a.cfg.HTTP.Listen != "" { // before insertion can stop
+		a.watchChain(names)
+	}
 	for _, name := range names {
 		role, err := a.role(ctx, name)
 		if err != nil {
@@ -210,7 +213,6 @@ func (a *app) begin(ctx context.Context, g *errgroup.Group, names []string, more
 	}
 	if a.cfg.HTTP.Listen != "" {
 		a.watchSpace(names)
-		a.watchChain(names)
 	}
 	g.Go(func() error { return a.passed.Run(ctx) })
 	g.Go(func() error { return a.centres.Run(ctx, a.log) })

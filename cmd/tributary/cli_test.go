@@ -12,13 +12,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"tributary/internal/engine"
+	"tributary/internal/engine/sharedlib"
 	"tributary/sql/control"
 )
 
 // TestMain lets this test binary be the ClickHouse child, as the program is.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == engine.ChildCommand {
-		if err := engine.RunClickHouseChild(context.Background(), os.Args[2:]); err != nil {
+		if err := engine.RunClickHouseChild(context.Background(), os.Args[2:], sharedlib.Bind); err != nil {
 			os.Exit(exitFailed)
 		}
 		os.Exit(exitOK)

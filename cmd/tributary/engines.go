@@ -10,6 +10,7 @@ import (
 
 	"tributary/internal/config"
 	"tributary/internal/engine"
+	"tributary/internal/engine/sharedlib"
 )
 
 func newEngines(c *cli) *cobra.Command {
@@ -94,6 +95,6 @@ func newEnginesFetch(c *cli) *cobra.Command {
 // the name; main runs it before flags are read.
 func newEngineClickHouse() *cobra.Command {
 	return &cobra.Command{Use: engine.ChildCommand, Hidden: true, DisableFlagParsing: true, RunE: func(cmd *cobra.Command, args []string) error {
-		return engine.RunClickHouseChild(cmd.Context(), args)
+		return engine.RunClickHouseChild(cmd.Context(), args, sharedlib.Bind)
 	}}
 }

@@ -2,17 +2,17 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"tributary/internal/config"
-	"tributary/internal/remote/connectors"
-	"tributary/internal/source"
 	"tributary/producers/poll"
+	"tributary/producers/sources"
 	"tributary/queries/report"
 	"tributary/sql/control"
+	"tributary/web/client"
 )
 
 func newFilesAnnounce(c *cli) *cobra.Command {
@@ -24,54 +24,56 @@ func newFilesAnnounce(c *cli) *cobra.Command {
 			"same said again changes nothing. Exit code 1 if one can't be announced.",
 		Args: cobra.MinimumNArgs(2),
 	}
-	output := outputFlag(cmd, report.Formats()...)
-	timeout := cmd.Flags().Duration("timeout", time.Minute, "of the connection, all files together")
+	output, server := outputFlag(cmd, report.Formats()...), addServerFlags(cmd)
+	timeout := cmd.Flags().Duration("timeout", time.Minute, "of the connection, all files together; not with --server")
+	reason := cmd.Flags().String("reason", "", "why, for those who read it later")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if server.given() {
+			if cmd.Flags().Changed("timeout") {
+				return usagef("give --timeout without --server: a server takes a minute at most")
+			}
+			return c.askServer(server, nil, func(r *client.Client) error {
+				done, err := r.Announce(cmd.Context(), args[0], args[1:], *reason)
+				if err != nil {
+					return badOrder(err)
+				}
+				return c.listAnnounced(*output, done)
+			})
+		}
 		return c.open(cmd.Context(), need{Postgres: true}, func(s *stores) error {
-			done, err := announce(cmd.Context(), s, args[0], args[1:], *timeout)
+			done, err := announce(cmd.Context(), s, args[0], args[1:], *timeout, control.Decision{By: requester(), Reason: *reason, At: now()})
 			if err != nil {
 				return err
 			}
-			return c.listDone(*output, []string{"path", "announced", "size", "detail"}, func(row func(bool, any, ...string) error) error {
-				for _, f := range done {
-					if err := row(f.Announced, f, f.Path, fmt.Sprint(f.Announced), fmt.Sprint(f.Size), f.Detail); err != nil {
-						return err
-					}
-				}
-				return nil
-			})
+			return c.listAnnounced(*output, done)
 		})
 	}
 	return cmd
 }
 
-func announce(ctx context.Context, s *stores, id string, paths []string, timeout time.Duration) ([]poll.ByHand, error) {
-	known, err := knownSources(ctx, s, []string{id})
-	if err != nil {
-		return nil, err
-	}
-	if known[0].State != control.SourceAvailable {
-		return nil, usagef("%s is %s, so nothing is fetched from it: tributary sources resume %s", id, known[0].State, id)
-	}
-	src, err := config.ParseDefinition(known[0].Definition)
-	if err != nil {
-		return nil, err
-	}
-	r, err := source.Remote(src, s.cfg.Poll.ConnectTimeout, s.cfg.Poll.IdleTimeout, s.cfg.Limits)
-	if err != nil {
-		return nil, usage(err)
-	}
+// listAnnounced writes what became of files that were announced.
+func (c *cli) listAnnounced(output string, done []poll.ByHand) error {
+	return c.listDone(output, []string{"path", "announced", "size", "detail"}, func(row func(bool, any, ...string) error) error {
+		for _, f := range done {
+			if err := row(f.Announced, f, f.Path, fmt.Sprint(f.Announced), fmt.Sprint(f.Size), f.Detail); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func announce(ctx context.Context, s *stores, id string, paths []string, timeout time.Duration, by control.Decision) ([]poll.ByHand, error) {
 	out, err := controlOutbox()
 	if err != nil {
 		return nil, err
 	}
-	r.Gate = control.GateTo(s.Control, src, known[0].Server, now, s.log)
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	session, err := connectors.All().Dial(ctx, r)
-	if err != nil {
-		return nil, err
+	done, err := poll.Hand{Pool: s.Control, Outbox: out, Config: s.cfg, Log: s.log, Now: now}.Announce(ctx, id, paths, by)
+	var rests *poll.NotFetchedError
+	if sources.Refused(err) || errors.As(err, &rests) {
+		return nil, usage(err)
 	}
-	defer session.Close()
-	return poll.Announce(ctx, s.Control, out, session, id, paths, now())
+	return done, err
 }

@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"tributary/internal/engine"
+	"tributary/internal/engine/sharedlib"
 	"tributary/internal/screen"
 )
 
@@ -20,7 +21,7 @@ func main() {
 	// The engine's child process comes first: it needs no flags, no
 	// configuration and nothing else of what follows.
 	if len(os.Args) > 1 && os.Args[1] == engine.ChildCommand {
-		if err := engine.RunClickHouseChild(context.Background(), os.Args[2:]); err != nil {
+		if err := engine.RunClickHouseChild(context.Background(), os.Args[2:], sharedlib.Bind); err != nil {
 			fmt.Fprintln(os.Stderr, screen.Text(err.Error()))
 			os.Exit(exitFailed)
 		}

@@ -100,18 +100,18 @@ func newNotifyTest(c *cli) *cobra.Command {
 			if !ok {
 				return usagef("no target has the id %q: notify.targets has %s", args[0], known(cfg.Notify))
 			}
-			return testTarget(cmd.Context(), c, t, cfg.Notify.SMTP)
+			return testTarget(cmd.Context(), c, t, cfg.Notify.SMTP, cfg.Web.Address())
 		},
 	}
 }
 
-func testTarget(ctx context.Context, c *cli, t config.NotifyTarget, smtp config.SMTP) error {
+func testTarget(ctx context.Context, c *cli, t config.NotifyTarget, smtp config.SMTP, pages string) error {
 	to, err := notice.Open(t, smtp)
 	if err != nil {
 		return err
 	}
 	n := notice.Notice{ID: uuid.NewString(), Kind: "test", Time: time.Now(), Title: "Tributary reaches " + t.ID, Data: notice.Data{Message: "Somebody tries whether this target is reached. Nothing has happened."}}
-	if err := to.Deliver(ctx, n); err != nil {
+	if err := to.Deliver(ctx, n.At(pages)); err != nil {
 		return fmt.Errorf("%s was not told: %w", t.ID, err)
 	}
 	fmt.Fprintf(c.stdout, "%s was told\n", t.ID)

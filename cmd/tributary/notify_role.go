@@ -22,7 +22,7 @@ const noticeWait = 20 * time.Second
 func (a *app) notifier(context.Context) (runnable, error) {
 	n, err := notify.New(a.cfg.Notify, notify.Deps{Connect: a.stores.Kafka, Codec: a.codec, Prefix: a.cfg.Kafka.TopicPrefix,
 		Log: a.log, Now: now, Registry: a.registry, Metrics: a.metrics, Isolation: a.isolation,
-		Control: a.stores.Control, Outbox: a.outbox(), Late: a.late, Weeks: a.weeks,
+		Control: a.stores.Control, Outbox: a.outbox(), Late: a.late, Weeks: a.weeks, Pages: a.cfg.Web.Address(),
 		Lease: func(name string) pg.Lease { return a.lease(a.stores.Control, control.Schema, name) },
 	})
 	if err != nil {

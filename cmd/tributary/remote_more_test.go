@@ -73,14 +73,14 @@ func TestServerAnswersTheSameToOperators(t *testing.T) {
 		"centres links", "centres links H -o json", "centres report H", "centres report h -o html --errors 1", "centres report nobody", "centres report H --since soon",
 		"sources expect", "sources expect harwell -o json", "sources expect nowhere", "sources expect --strict -o csv", "files held", "files held -o json",
 		"sources export", "sources export harwell", "sources export nowhere", "sources check folder", "sources check folder -o json",
-		"sources test-filter harwell", "sources test-filter harwell filters=[{exclude:*.tmp}] -o json", "sources test-filter nowhere", "sources test-filter harwell filters=[{colour:red}]",
-		"sources apply -f nothing.yaml", "centres apply",
+		"sources test-filter harwell", "sources test-filter harwell filters=[{exclude:*.tmp}] -o json", "sources test-filter harwell min_size=1kB max_age=48h", "sources test-filter harwell min_size=1kB max_size=1", "sources test-filter nowhere", "sources test-filter harwell filters=[{colour:red}]",
+		"files announce folder add/none.zip", "files announce folder add/none.zip x -o json --reason mice", "files announce nowhere add/none.zip", "sources apply -f nothing.yaml", "centres apply",
 		"documents show " + document, "documents show " + document + " -o json", "documents show add/none.zip/a.xml", "documents show none",
 		"documents qc accept " + loaded + " --dry-run", "documents qc hold " + loaded + " --reason mice --dry-run -o json", "documents qc question " + document + " --reason mice", "documents qc hold " + loaded, "documents qc accept add/none.zip/a.xml",
 		"dlq retry insert:0:5 --dry-run", "dlq retry insert:0:5 --dry-run -o json", "dlq retry insert:0:6", "dlq retry x", "dlq retry --where state=failed", "dlq drop --where centre=none --reason r", "dlq drop insert:0:5",
 		"sql --store tracker SELECT/**/file,action/**/FROM/**/file/**/ORDER/**/BY/**/1,2", "sql --store tracker SELECT/**/1/**/AS/**/one,NULL/**/AS/**/two -o json", "sql --store warehouse SELECT/**/'=1'/**/AS/**/a -o csv --escape-formulas",
 		"sql --store tracker DROP/**/TABLE/**/file", "sql --store tracker SELECT/**/nothing", "sql --store attic SELECT/**/1",
-		"report", "report -o json", "report rejected --since soon", "report nothing", "diff",
+		"replay --stale --dry-run", "replay --stale --dry-run -o json", "replay --stale --from data --dry-run", "replay --stale --where file='none' --dry-run -o json", "replay --stale --where file='none'", "report", "report -o json", "report rejected --since soon", "report nothing", "diff",
 	} {
 		beside, byServer := w.asked(t, operator, line)
 		for _, said := range [][]any{beside, byServer} {
@@ -93,7 +93,7 @@ func TestServerAnswersTheSameToOperators(t *testing.T) {
 			t.Errorf("tributary %s (-stores +server):\n%s", line, d)
 		}
 	}
-	for _, line := range []string{"sql --store tracker --timeout 1s SELECT/**/1", "report rejected --timeout 1s", "report rejected --explain", "diff --from 1h --max-events 1", "sources check -f x.yaml", "sources check folder --timeout 1s", "sources apply"} {
+	for _, line := range []string{"sql --store tracker --timeout 1s SELECT/**/1", "report rejected --timeout 1s", "report rejected --explain", "diff --from 1h --max-events 1", "sources check -f x.yaml", "sources check folder --timeout 1s", "files announce folder add/none.zip --timeout 1s", "sources apply"} {
 		if _, said := w.asked(t, operator, line); said[0] != exitUsage || !strings.Contains(said[2].(string), "without --server") && !strings.Contains(said[2].(string), "with --server") {
 			t.Errorf("tributary %s: %v", line, said)
 		}
@@ -133,7 +133,7 @@ func TestServerTellsFromTheHistory(t *testing.T) {
 
 // What no server can do is refused by name.
 func TestCommandsThatAskNoServer(t *testing.T) {
-	for _, line := range []string{"up", "serve", "run plan", "engines", "warehouse rebuild", "files announce harwell add/a.zip", "tracker verify"} {
+	for _, line := range []string{"up", "serve", "run plan", "engines", "warehouse rebuild", "tracker verify"} {
 		code, _, errs := remotely(t, nil, append(strings.Fields(line), "--server", "https://tracker.example.org")...)
 		if code != exitUsage || !strings.Contains(errs, "asks no server") {
 			t.Errorf("tributary %s: %d %s", line, code, errs)

@@ -151,7 +151,7 @@ func TestServerAnswersTheSame(t *testing.T) {
 		"sources", "sources -o json", "sources show harwell", "sources show harwell -o json", "sources show nowhere", "sources history harwell", "sources history nowhere",
 		"centres", "centres -o json",
 		"replay list", "replay list -o json", "replay show 1", "replay show 1 -o json", "replay show 99",
-		"replay compare try", "replay compare 2 --by centre -o json", "replay compare 1", "replay compare nobody", "replay compare try --by colour", "replay promote try",
+		"replay compare try", "replay compare 2 --by centre -o json", "replay compare 1", "replay compare nobody", "replay compare try --by colour", "replay compare try --documents", "replay compare 2 --documents -o json", "replay compare 1 --documents", "replay promote try",
 		"dlq list", "dlq list -o json", "dlq list --where centre=J --where state=open", "dlq list --where centre=none -o csv", "dlq list --where colour=red", "dlq list --topic none", "dlq list --all --group insert",
 		"dlq show warehouse:0:5", "dlq show x", "sources find har", "sources find h nowhere -o json", "sources errors", "sources errors harwell -o json", "sources errors nowhere",
 		"why " + reporttest.GoodZip, "why harwell add/" + reporttest.GoodZip + " -o json", "why nowhere a.zip", "why 00000000-0000-4000-8000-000000000000",
@@ -231,8 +231,9 @@ func TestServerOrdersReplays(t *testing.T) {
 		{wrangler, "replay --from xsd --where true --dry-run -o json", exitOK, `{"files":3,"documents":2,`},
 		{wrangler, "replay --from xsd --where file='none'", exitFailed, "nothing is chosen"},
 		{wrangler, "replay --from xsd --where true --shadow beside --reason r", exitOK, "replay 3 (run "},
-		{wrangler, "replay --stale", exitUsage, "--stale, --offsets and --rate go without --server"},
-		{wrangler, "replay compare try --documents", exitUsage, "--documents goes without --server"},
+		{wrangler, "replay --stale --from download", exitUsage, "nothing is stale in download"},
+		{wrangler, "replay --stale --shadow stale", exitOK, "replay 4 (run "},
+		{wrangler, "replay --stale --rate 1", exitUsage, "--offsets and --rate go without --server"},
 	} {
 		code, out, errs := remotely(t, []string{envToken + "=" + c.token}, append(strings.Fields(c.line), "--server", w.server.URL+"/t/", "--ca-file", w.ca)...)
 		if said := out + errs; code != c.code || !strings.Contains(strings.ToLower(said), strings.ToLower(c.says)) {
@@ -240,7 +241,7 @@ func TestServerOrdersReplays(t *testing.T) {
 		}
 	}
 	runs, err := control.ReplayRuns(t.Context(), w.pool, 1)
-	if err != nil || len(runs) != 1 || runs[0].By != "token:desk" || runs[0].Reason != "r" || runs[0].Shadow != "beside" {
+	if err != nil || len(runs) != 1 || runs[0].By != "token:desk" || runs[0].Reason != "stale in unzip" || runs[0].Shadow != "stale" {
 		t.Errorf("asked for: %+v, %v", runs, err)
 	}
 }

@@ -100,13 +100,16 @@ func (c *cli) replay(ctx context.Context, s *stores, f *replayFlags, output stri
 
 // replayServer asks a server for a replay, or for what it would be.
 func (c *cli) replayServer(ctx context.Context, server *serverFlags, f *replayFlags, output string) error {
-	if f.stale || f.offsets != "" || f.rate > 0 {
-		return usagef("--stale, --offsets and --rate go without --server: ask where the stores are")
+	if f.offsets != "" || f.rate > 0 {
+		return usagef("--offsets and --rate go without --server: ask where the stores are")
 	}
 	return c.askServer(server, nil, func(r *client.Client) error {
-		row, err := r.RequestReplay(ctx, order.Wanted{From: f.from, Where: f.choice.Predicate, Since: f.since, Until: f.until, Shadow: f.shadow}, f.reason, f.dry)
+		row, err := r.RequestReplay(ctx, order.Wanted{From: f.from, Where: f.choice.Predicate, Since: f.since, Until: f.until, Shadow: f.shadow, Stale: f.stale}, f.reason, f.dry)
 		if err != nil {
 			return err
+		}
+		if f.stale && row.Files == 0 {
+			return c.tell(output, row, func(w io.Writer) error { return replay.WriteStale(w, row.From, row.Stale) })
 		}
 		return c.tell(output, row, row.WriteText)
 	})

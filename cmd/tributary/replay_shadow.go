@@ -41,7 +41,7 @@ func newReplayCompare(c *cli) *cobra.Command {
 		}
 		if server.given() {
 			if *documents {
-				return usagef("--documents goes without --server: the page of the shadow lists its files, or ask where the stores are")
+				return c.changesServer(cmd.Context(), server, *output, args[0])
 			}
 			return c.compareServer(cmd.Context(), server, *output, *by, args[0])
 		}
@@ -76,6 +76,23 @@ func (c *cli) compareServer(ctx context.Context, server *serverFlags, output, by
 			return err
 		}
 		if err := c.writeCounts(output, by, counter); err != nil {
+			return err
+		}
+		for _, note := range notes {
+			fmt.Fprintln(c.stderr, "tributary: "+note)
+		}
+		return nil
+	})
+}
+
+// changesServer writes the documents that would change, as a server compares them.
+func (c *cli) changesServer(ctx context.Context, server *serverFlags, output, name string) error {
+	return c.askServer(server, nil, func(r *client.Client) error {
+		var notes []string
+		if err := c.list(output, shadow.DocumentHeader(), func(row func(any, ...string) error) (err error) {
+			notes, err = r.ShadowChanges(ctx, name, func(d *shadow.Document) error { return row(d, d.Cells()...) })
+			return err
+		}); err != nil {
 			return err
 		}
 		for _, note := range notes {

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"tributary/consumers/history"
 	"tributary/consumers/insert"
 	"tributary/internal/backoff"
 	"tributary/internal/kafka"
@@ -55,6 +57,7 @@ func (r *round) run(ctx context.Context) error {
 	if err := r.closed(ctx); err != nil {
 		return stopped(ctx, err)
 	}
+	defer r.checkpoint(ctx)()
 	for acted := false; ; acted = true {
 		if err := r.until(ctx, func(u control.Unfinished) bool { return !u.Any() }); err != nil {
 			return stopped(ctx, err)
@@ -80,6 +83,20 @@ func (r *round) run(ctx context.Context) error {
 			return stopped(ctx, err)
 		}
 	}
+}
+
+// checkpoint begins what the end of the engines would begin with, while the projections
+// read the rest of the log. The returned function waits until it is done.
+func (r *round) checkpoint(ctx context.Context) (wait func()) {
+	var done sync.WaitGroup
+	if engines := r.a.stores.Engines; engines != nil {
+		done.Go(func() {
+			if err := engines.Checkpoint(ctx); err != nil && ctx.Err() == nil {
+				r.a.log.Warn("what Postgres holds is written when it stops", "error", err)
+			}
+		})
+	}
+	return done.Wait
 }
 
 // stopped turns the end of the context into no error: who stopped it knows.
@@ -168,7 +185,7 @@ func (r *round) traced(ctx context.Context, client *kgo.Client) error {
 	if r.a.traces == nil {
 		return nil
 	}
-	ends, err := r.logEnds(ctx, client)
+	ends, err := r.a.logEnds(ctx, client)
 	if err != nil {
 		return err
 	}
@@ -182,11 +199,6 @@ func (r *round) traced(ctx context.Context, client *kgo.Client) error {
 		}
 	}
 	return nil
-}
-
-// logEnds are where the partitions of the event log end.
-func (r *round) logEnds(ctx context.Context, client *kgo.Client) ([]kafka.Span, error) {
-	return kafka.Bounds(ctx, kadm.NewClient(client), kafka.TopicName(r.a.cfg.Kafka.TopicPrefix, schemas.StatusChangedTopic))
 }
 
 func (r *round) caughtUp(ctx context.Context, client *kgo.Client, h sink.Store) (bool, error) {
@@ -207,16 +219,9 @@ func (r *round) caughtUp(ctx context.Context, client *kgo.Client, h sink.Store) 
 	if read, err := r.a.trackerRead(ctx, client); err != nil || !read {
 		return false, err
 	}
-	ends, err := r.logEnds(ctx, client)
-	if err != nil {
-		return false, err
-	}
-	for _, end := range ends {
-		if at, err := h.Position(ctx, schemas.StatusChangedTopic, end.Partition); err != nil || at < end.To {
-			return false, err
-		}
-	}
-	return true, nil
+	return r.a.readUp(ctx, client, history.Name, func(partition int32) (int64, error) {
+		return h.Position(ctx, schemas.StatusChangedTopic, partition)
+	})
 }
 
 // stagesIdle tells whether the Kafka-to-Kafka stages have committed all that

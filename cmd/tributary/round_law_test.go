@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -127,4 +128,17 @@ func TestARoundWaitsForEveryReader(t *testing.T) {
 	over(false, "with an event that the history has not read")
 	h.at = 1
 	over(true, "when both have read the log to its end")
+
+	// Nobody waits for what was cut off, nor is it taken for read.
+	h.at = 2
+	if over, err := r.caughtUp(ctx, client, h); err == nil || over || !strings.Contains(err.Error(), "the history has read partition 0 of "+kafka.TopicName(prefix, schemas.StatusChangedTopic)+" up to offset 2, but the log ends at 1") {
+		t.Errorf("with a history that has read beyond the log's end: over %v, %v", over, err)
+	}
+	h.at = 1
+	if err := stored.Advance(ctx, pool, schemas.StatusChangedTopic, 0, 1, 2); err != nil {
+		t.Fatal(err)
+	}
+	if over, err := r.caughtUp(ctx, client, h); err == nil || over || !strings.Contains(err.Error(), "the tracker has read partition 0") {
+		t.Errorf("with a tracker that has read beyond the log's end: over %v, %v", over, err)
+	}
 }

@@ -43,7 +43,7 @@ func filterFlags(cmd *cobra.Command) *report.Filter {
 	cmd.Flags().Var(momentValue{&f.Until}, "until", "only what changed last before: written as --since")
 	cmd.Flags().BoolVar(&f.Waiting, "waiting", false, "only what has not ended; with --until 2h, what nothing was heard of for 2 hours")
 	cmd.Flags().StringVar(&f.QC, "qc", "", "only documents that stand so in quality control, and their files: "+strings.Join(report.Qualities(), ", "))
-	cmd.Flags().StringVar(&f.Sort, "sort", report.ByName, "name, or newest: the last change first")
+	cmd.Flags().StringVar(&f.Sort, "sort", report.ByName, "name; or newest or oldest: by the last change")
 	cmd.Flags().IntVar(&f.Limit, "limit", 0, "at most so many; 0: all")
 	return f
 }

@@ -157,8 +157,8 @@ func (a *app) site(position func(context.Context) string, orders order.Deps) (pa
 		return pages.Site{}, fmt.Errorf("SQL of the profile %s: %w", a.profile.Name, err)
 	}
 	s := pages.Site{
-		Prefix: a.cfg.Web.Prefix, Name: a.profile.Name, Tracker: a.stores.Tracker, Control: a.stores.Control, Warehouse: a.stores.Warehouse, Mapping: a.mapping, Now: time.Now, Log: a.log,
-		Position: position, Meaning: func(check string) string { return known[check] }, Advice: centrereport.Explain(statements), Beside: a.stores.beside, Replays: a.listReplays, ReplayTold: a.stores.toldReplay, Shadows: orders.Shadows, Stores: question.Stores{}, Orders: order.New(orders), Replay: orders.Replay, Definitions: &orders,
+		Prefix: a.cfg.Web.Prefix, Address: a.cfg.Web.Address(), Name: a.profile.Name, Tracker: a.stores.Tracker, Control: a.stores.Control, Warehouse: a.stores.Warehouse, Mapping: a.mapping, Now: time.Now, Log: a.log,
+		Position: position, Meaning: func(check string) string { return known[check] }, Advice: centrereport.Explain(statements), Beside: a.stores.beside, Replays: a.listReplays, ReplayTold: a.stores.toldReplay, Shadows: orders.Shadows, Stores: question.Stores{}, Orders: order.New(orders), Replay: orders.Replay, Definitions: &orders, Notify: a.cfg.Notify, Why: a.stores.why, Every: a.cfg.Schedule.Interval.D(),
 	}
 	if a.blobs != nil {
 		s.Originals = &original.Reader{Blobs: a.blobs, Limits: archiveLimits(a.cfg.Unzip)}
@@ -192,7 +192,7 @@ func (a *app) orders() (d order.Deps, err error) {
 	if d.Outbox, err = controlOutbox(); err != nil {
 		return d, err
 	}
-	d.Control, d.Tracker = a.stores.Control, a.stores.Tracker
+	d.Control, d.Tracker, d.Log = a.stores.Control, a.stores.Tracker, a.log
 	d.Registry = &sources.Registry{Config: a.cfg, Profile: a.profile, Outbox: d.Outbox, Now: now, Options: config.Options{Also: checkProfile, WithoutSourceSecrets: true}}
 	d.Checking = make(chan struct{}, checksAtOnce)
 	d.Shadows = compared.New(a.stores.Control, func(ctx context.Context, live bool) (*shadow.Comparer, func(), error) {

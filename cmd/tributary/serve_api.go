@@ -37,15 +37,9 @@ func (a *app) besideTracker(site *pages.Site, shadows *compared.Reader) (api.Bes
 			return priorityOf(ctx, a.stores.Control, action, name)
 		},
 		Standing: a.stores.standing,
-		Why: func(ctx context.Context, source, path string) ([]why.Answer, int, error) {
-			asker, err := a.stores.asker(ctx)
-			if err != nil {
-				return nil, 0, err
-			}
-			return asker.Ask(ctx, source, path)
-		},
-		Replay:  a.stores.toldReplay,
-		Shadows: shadows,
+		Why:      a.stores.why,
+		Replay:   a.stores.toldReplay,
+		Shadows:  shadows,
 	}
 	if a.stores.Kafka == nil {
 		return b, nil
@@ -68,6 +62,15 @@ func (a *app) besideTracker(site *pages.Site, shadows *compared.Reader) (api.Bes
 		return ledger.Tell(l), nil
 	}
 	return b, nil
+}
+
+// why answers why a file is where it is, as tributary why does.
+func (s *stores) why(ctx context.Context, source, path string) ([]why.Answer, int, error) {
+	asker, err := s.asker(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	return asker.Ask(ctx, source, path)
 }
 
 // standing is how a source stands, as tributary sources show tells it.

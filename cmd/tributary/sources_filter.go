@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/spf13/cobra"
@@ -19,16 +21,19 @@ import (
 
 func newSourcesTestFilter(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "test-filter SOURCE [filters=LIST]", Short: "Say what a source's filters do to what its last listings showed",
-		Long: "Say for each filter of a source, or of the list that is given as for tributary sources edit, for how many entries of its\n" +
-			"last listings it decides, and which is the first of them. The first filter that fits an entry decides, and what none\n" +
-			"fits is taken. Nothing is changed. Of what is excluded already, the first poll.max_ignored names are known.",
-		Args: cobra.RangeArgs(1, 2),
+		Use: "test-filter SOURCE [KEY=VALUE...]", Short: "Say what a source's filters and bounds do to what its last listings showed",
+		Long: "Say for each filter of a source, and for its min_size, max_size, max_age and min_age, for how many entries of its last\n" +
+			"listings it decides, and which is the first of them: as they are, or with other values, given as for tributary sources\n" +
+			"edit. The first filter that fits an entry decides, and what none excludes is left if it is not within a bound: as if all\n" +
+			"of it were new, and now. Nothing is changed. Of what is excluded already, the first poll.max_ignored names are known.",
+		Args: cobra.MinimumNArgs(1),
 	}
 	output, server := outputFlag(cmd, report.Formats()...), addServerFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if len(args) == 2 && !strings.HasPrefix(args[1], "filters=") {
-			return usagef("%q gives no filters: write filters='[{exclude: \"*_test.zip\"}]'", args[1])
+		for _, value := range args[1:] {
+			if key, _, _ := strings.Cut(value, "="); !slices.Contains(triedKeys(), key) {
+				return usagef("%q gives none of the keys that are tried (%s): write min_size=1kB, or filters='[{exclude: \"*_test.zip\"}]'", value, strings.Join(triedKeys(), ", "))
+			}
 		}
 		if server.given() {
 			return c.askServer(server, nil, func(r *client.Client) error {
@@ -50,7 +55,10 @@ func newSourcesTestFilter(c *cli) *cobra.Command {
 	return cmd
 }
 
-// filtered is what the filters of a source do to what its last listings showed.
+// triedKeys are the keys whose values can be tried.
+func triedKeys() []string { return []string{"filters", "min_size", "max_size", "min_age", "max_age"} }
+
+// filtered is what the filters and bounds of a source do to what its last listings showed.
 type filtered struct {
 	source string
 	counts []sources.Filtered
@@ -71,7 +79,7 @@ func (s *stores) filtered(ctx context.Context, id string, values []string) (filt
 			return filtered{}, err
 		}
 	}
-	counts, err := sources.TestFilters(ctx, s.Control, src.ID, src.Filters)
+	counts, err := sources.TestFilters(ctx, s.Control, src, time.Now())
 	if err != nil {
 		return filtered{}, err
 	}

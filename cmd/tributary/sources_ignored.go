@@ -23,8 +23,9 @@ func newSourcesIgnored(c *cli) *cobra.Command {
 		Long: "List the entries in the directories add, edit and delete of each source (or those named) that its last complete listing\n" +
 			"showed and that are no files of ours, and why: directory, not_a_regular_file (a link, a device), line_unreadable\n" +
 			"(a line of the listing that can't be parsed), not_zip (its name does not end in .zip), filtered (by the source's filter that\n" +
-			"stands beside it), no_done_file (the file that says that it is whole, done_file, is not beside it yet) or repeated\n" +
-			"(the name was listed before). The first poll.max_ignored of each source are kept. Files whose names break the convention are no such entries: tributary files lists them.",
+			"stands beside it), no_done_file (the file that says that it is whole, done_file, is not beside it yet), too_small, too_large,\n" +
+			"too_young or too_old (by min_size, max_size, min_age or max_age), not_latest (latest_only: there is the later file that stands beside it) or\n" +
+			"repeated (the name was listed before). The first poll.max_ignored of each source are kept. Files whose names break the convention are no such entries: tributary files lists them.",
 		Args: cobra.ArbitraryArgs,
 	}
 	output, server := outputFlag(cmd, report.Formats()...), addServerFlags(cmd)

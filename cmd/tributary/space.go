@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"slices"
 
@@ -25,6 +26,21 @@ func dormant(cfg config.Config) string {
 	dir := blobDir(cfg)
 	usage := func() (blob.Usage, error) { return blob.UsageOf(dir) }
 	return blob.NewSpace(usage, int64(cfg.Blobs.MinFree), cfg.Blobs.MinFreeShare, dir, slog.New(slog.DiscardHandler)).Doubt()
+}
+
+// dataDisk says that the disk of the embedded engines is low, where blobs have another
+// directory: of theirs dormant tells. What is enough for blobs is enough for engines.
+func dataDisk(cfg config.Config) string {
+	elsewhere := len(cfg.Kafka.BootstrapServers) > 0 && cfg.Postgres.URL != "" && cfg.ClickHouse.URL != ""
+	if cfg.Blobs.Dir == "" || elsewhere {
+		return ""
+	}
+	usage := func() (blob.Usage, error) { return blob.UsageOf(cfg.DataDir) }
+	state := blob.NewSpace(usage, int64(cfg.Blobs.MinFree), cfg.Blobs.MinFreeShare, cfg.DataDir, slog.New(slog.DiscardHandler)).State()
+	if !state.Low {
+		return ""
+	}
+	return fmt.Sprintf("The disk of data_dir is low: %d MiB of %d MiB are free on the file system of %s, where the embedded engines write and stop once it is full; free some, or move it", state.Free>>20, state.Total>>20, cfg.DataDir)
 }
 
 // watchSpace tells how much room there is, and, where roles acquire files,

@@ -9,19 +9,15 @@ import (
 	"os/user"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kadm"
-	"github.com/twmb/franz-go/pkg/kgo"
 	"golang.org/x/sync/errgroup"
 
 	"tributary/consumers/insert"
 	"tributary/consumers/tracker"
 	"tributary/internal/backoff"
 	"tributary/internal/config"
-	"tributary/internal/kafka"
 	"tributary/internal/pg"
 	"tributary/internal/storewait"
 	"tributary/producers/publish"
-	"tributary/schemas"
 	"tributary/sql/control"
 	"tributary/sql/outbox"
 	"tributary/sql/warehouse"
@@ -126,7 +122,7 @@ func (a *app) keepRunning(waiting, roles context.Context, g *errgroup.Group, sta
 		}
 		more, err := a.runMissing(roles, g, started)
 		if err != nil {
-			return stopped(waiting, err)
+			return stopped(roles, err)
 		}
 		for _, role := range more {
 			started[role] = true
@@ -209,22 +205,6 @@ func (a *app) catchUpTracker(ctx context.Context, g *errgroup.Group) error {
 			return err
 		}
 	}
-}
-
-// trackerRead tells whether the tracker has read up to the log's ends.
-func (a *app) trackerRead(ctx context.Context, client *kgo.Client) (bool, error) {
-	ends, err := kafka.Bounds(ctx, kadm.NewClient(client), kafka.TopicName(a.cfg.Kafka.TopicPrefix, schemas.StatusChangedTopic))
-	if err != nil {
-		return false, err
-	}
-	offsets := pg.Offsets{Schema: "tracker", Group: kafka.GroupName(a.cfg.Kafka.TopicPrefix, tracker.Name)}
-	for _, end := range ends {
-		at, err := offsets.Load(ctx, a.stores.Tracker, schemas.StatusChangedTopic, end.Partition)
-		if err != nil || at < end.To {
-			return false, err
-		}
-	}
-	return true, nil
 }
 
 // requester names who asks, for people who read it later.

@@ -56,6 +56,7 @@ func (a *app) watchdog(names []string) (func(context.Context) error, error) {
 	d.Checks = append(d.Checks,
 		watchdog.Stopped(a.positions, cfg.StoppedAfter.D(), now),
 		watchdog.Check{Name: "disk", Look: func(context.Context) string { return dormant(a.cfg) }},
+		watchdog.Check{Name: "data_disk", Look: func(context.Context) string { return dataDisk(a.cfg) }},
 		watchdog.Check{Name: "broker_log", Look: func(context.Context) string {
 			if len(a.cfg.Kafka.BootstrapServers) > 0 {
 				return "" // it is not of this machine

@@ -72,10 +72,3 @@ func shown(v any) string {
 	}
 	return fmt.Sprint(v)
 }
-
-// rowTime is when a row's event happened.
-func rowTime(row []any) time.Time {
-	const column = 4
-	t, _ := row[column].(time.Time)
-	return t
-}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"tributary/internal/engine/chdb"
+	"tributary/internal/engine/sharedlib"
 )
 
 // roleEnv makes the test binary be something else: an engine, or a process that
@@ -17,7 +18,7 @@ func TestMain(m *testing.M) {
 	var err error
 	switch os.Getenv(roleEnv) {
 	case "engine":
-		err = chdb.RunChild(context.Background(), os.Args[1:])
+		err = chdb.RunChild(context.Background(), os.Args[1:], sharedlib.Bind)
 	case "rebuild":
 		err = rebuildAlone(context.Background(), os.Args[1:])
 	default:

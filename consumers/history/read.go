@@ -16,23 +16,44 @@ type reader struct {
 	record schemas.Record // its headers are used again
 }
 
-// write decodes a record and writes its row. A record that is no event is kept
-// as unreadable; one of a newer version is an error, schemas.ErrUnknownSchema
-// by errors.Is, since an upgrade will read it.
-func (r *reader) write(w rowWriter, topic string, rec *kgo.Record) error {
-	m, e, err := r.decode(rec)
+// decoded is what a record tells.
+type decoded struct {
+	message    schemas.Message
+	event      *schemas.StatusChanged
+	unreadable string // why it is no event; empty: it is one
+}
+
+// read decodes a record. One that is no event is kept as unreadable; one of a newer
+// version is an error, schemas.ErrUnknownSchema by errors.Is, since an upgrade will
+// read it.
+func (r *reader) read(rec *kgo.Record) (decoded, error) {
+	var t decoded
+	var err error
+	t.message, t.event, err = r.decode(rec)
 	if errors.Is(err, schemas.ErrUnknownSchema) {
-		return err
+		return t, err
 	}
-	reason := ""
 	if err != nil {
-		reason, e = err.Error(), &schemas.StatusChanged{}
-		if m.Time.IsZero() {
-			m.Time = time.Unix(0, 0)
+		t.unreadable, t.event = err.Error(), &schemas.StatusChanged{}
+		if t.message.Time.IsZero() {
+			t.message.Time = time.Unix(0, 0)
 		}
 	}
-	writeRow(w, topic, rec, &m, e, reason)
+	return t, nil
+}
+
+// write reads a record and writes its row.
+func (r *reader) write(w rowWriter, topic string, rec *kgo.Record) error {
+	t, err := r.read(rec)
+	if err != nil {
+		return err
+	}
+	t.writeRow(w, topic, rec)
 	return nil
+}
+
+func (t *decoded) writeRow(w rowWriter, topic string, rec *kgo.Record) {
+	writeRow(w, topic, rec, &t.message, t.event, t.unreadable)
 }
 
 func (r *reader) decode(rec *kgo.Record) (schemas.Message, *schemas.StatusChanged, error) {

@@ -16,6 +16,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"golang.org/x/sync/errgroup"
 
+	"tributary/internal/stage/sink"
 	"tributary/schemas"
 	historysql "tributary/sql/history"
 )
@@ -260,10 +261,8 @@ func (r *rebuild) fill(ctx context.Context, log map[int32]interval) error {
 		defer close(read)
 		return readLog(working, r.h.deps.Connect, r.topic, want, func(_ int32, records []*kgo.Record) error {
 			for piece := range slices.Chunk(records, pieceRows) {
-				select {
-				case read <- piece:
-				case <-working.Done():
-					return working.Err()
+				if err := sink.Send(working, read, piece); err != nil {
+					return err
 				}
 			}
 			return nil

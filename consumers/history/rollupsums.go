@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/twmb/franz-go/pkg/kgo"
+
 	"tributary/schemas"
 )
 
@@ -26,9 +28,6 @@ type rollupSums struct {
 	files   [classes]*os.File
 	writers [classes]*bufio.Writer
 	rollups []rollup
-	at      map[string]int // columns
-	record  []byte
-	key     []byte
 }
 
 // shortHead is the length of what a short form begins with: id, time,
@@ -44,10 +43,7 @@ func newRollupSums(scratch string) (*rollupSums, error) {
 	if err != nil {
 		return nil, fmt.Errorf("verify the history: %w", err)
 	}
-	s := &rollupSums{dir: dir, rollups: rollups(), at: map[string]int{}}
-	for i, c := range columns() {
-		s.at[c] = i
-	}
+	s := &rollupSums{dir: dir, rollups: rollups()}
 	for i := range s.files {
 		if s.files[i], err = os.Create(filepath.Join(dir, fmt.Sprint(i))); err != nil {
 			return nil, errors.Join(fmt.Errorf("verify the history: %w", err), s.close())
@@ -67,45 +63,57 @@ func (s *rollupSums) close() error {
 	return os.RemoveAll(s.dir)
 }
 
-// add takes a row in. Records that are no events are in no rollup, nor is what
-// shadow runs did.
-func (s *rollupSums) add(row []any) error {
-	if text, _ := row[s.at["unreadable"]].(string); text != "" {
-		return nil
+// shortener makes the short forms of records. It is used for one at a time.
+type shortener struct {
+	rollups []rollup
+	sums    []sum
+	key     []byte
+}
+
+func (s *rollupSums) shortener() *shortener {
+	return &shortener{rollups: s.rollups, sums: make([]sum, len(s.rollups))}
+}
+
+// short appends the short form of a record. One that is no event is in no rollup, nor
+// is what shadow runs did.
+func (s *shortener) short(b []byte, t *decoded, rec *kgo.Record) []byte {
+	e := t.event
+	if t.unreadable != "" || schemas.IsShadow(e.Run) && e.Entity != schemas.EntityReplay {
+		return b
 	}
-	entity, _ := row[s.at["entity"]].(string)
-	if shadow, _ := row[s.at["shadow"]].(uint8); shadow != 0 && entity != schemas.EntityReplay {
-		return nil
-	}
-	sums := make([]sum, len(s.rollups))
-	stepsOf(row, s.at, s.key, func(st *step) {
+	clear(s.sums)
+	at := bounded(t.message.Time)
+	stepsOf(e, at, s.key, func(st *step) {
 		for i, r := range s.rollups {
 			key, weight, ok := r.step(st)
 			if !ok {
 				continue
 			}
-			s.key = key
-			sums[i].count++
-			sums[i].check += checksum(key, weight)
+			s.key, st.buf = key, key
+			s.sums[i].count++
+			s.sums[i].check += checksum(key, weight)
 		}
 	})
-	id, at := rowID(row), rowTime(row)
-	partition, _ := row[1].(int32)
-	offset, _ := row[2].(int64)
-	b := s.record[:0]
+	id := identity(t.message.ID)
 	b = append(b, id[:]...)
 	// The first in time comes first in bytes too.
 	b = binary.BigEndian.AppendUint64(b, uint64(at.UnixMicro())^1<<63)
-	b = binary.BigEndian.AppendUint32(b, uint32(partition))
-	b = binary.BigEndian.AppendUint64(b, uint64(offset))
+	b = binary.BigEndian.AppendUint32(b, uint32(rec.Partition))
+	b = binary.BigEndian.AppendUint64(b, uint64(rec.Offset))
 	b = binary.BigEndian.AppendUint32(b, uint32(floorDay(at.Unix())))
-	for _, x := range sums {
+	for _, x := range s.sums {
 		b = binary.BigEndian.AppendUint32(b, uint32(x.count))
 		b = binary.BigEndian.AppendUint64(b, x.check)
 	}
-	s.record = b
-	if _, err := s.writers[id[15]].Write(b); err != nil {
-		return fmt.Errorf("verify the history: %w", err)
+	return b
+}
+
+// add takes short forms in.
+func (s *rollupSums) add(short []byte) error {
+	for one := range slices.Chunk(short, shortHead+shortSum*len(s.rollups)) {
+		if _, err := s.writers[one[15]].Write(one); err != nil {
+			return fmt.Errorf("verify the history: %w", err)
+		}
 	}
 	return nil
 }

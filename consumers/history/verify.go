@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"golang.org/x/sync/errgroup"
 
 	"tributary/schemas"
 	historysql "tributary/sql/history"
@@ -107,6 +108,7 @@ type verification struct {
 	named   int
 	buf     []byte
 	sums    *rollupSums
+	have    []map[int32]sum // what each rollup holds per day
 }
 
 // Verify compares every record of the log with its row, up to the offset that
@@ -159,32 +161,50 @@ func (v *verification) run(ctx context.Context) error {
 			return err
 		}
 	}
+	// ClickHouse adds up what it has while the log is read.
+	g, asking := errgroup.WithContext(ctx)
+	if v.expired.IsZero() {
+		g.Go(func() error { return v.storedRollups(asking, stored) })
+	}
+	whole := true
+	g.Go(func() (err error) {
+		whole, err = v.partitions(asking, log, stored)
+		return err
+	})
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	return v.rollups(ctx, stored, whole)
+}
+
+// partitions compares partition after partition, and says whether every row was.
+func (v *verification) partitions(ctx context.Context, log, stored map[int32]interval) (whole bool, err error) {
 	all := maps.Clone(log)
 	for p := range stored {
 		all[p] = interval{}
 	}
-	whole := true // every row is compared
+	whole = true
 	for _, p := range slices.Sorted(maps.Keys(all)) {
 		l, s := log[p], stored[p]
 		if s.from < l.from && s.to > s.from {
 			n, err := v.count(ctx, p, interval{s.from, min(s.to, l.from)})
 			if err != nil {
-				return err
+				return whole, err
 			}
 			v.out.Older += n
 			whole = whole && n == 0
 		}
 		if s.to > l.to {
 			if err := v.beyond(ctx, p, interval{l.to, s.to}); err != nil {
-				return err
+				return whole, err
 			}
 		}
 		v.out.Behind += max(0, l.to-max(s.to, l.from))
 		if err := v.partition(ctx, p, interval{l.from, min(l.to, s.to)}); err != nil {
-			return fmt.Errorf("verify the history: %w", err)
+			return whole, fmt.Errorf("verify the history: %w", err)
 		}
 	}
-	return v.rollups(ctx, stored, whole)
+	return whole, nil
 }
 
 // bounds are the offsets that the history has of each partition of the log.

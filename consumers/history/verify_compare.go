@@ -4,11 +4,15 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/twmb/franz-go/pkg/kgo"
+	"golang.org/x/sync/errgroup"
 
+	"tributary/internal/stage/sink"
 	"tributary/schemas"
 	historysql "tributary/sql/history"
 )
+
+// rangesAhead is how many ranges ClickHouse may be ahead of the log.
+const rangesAhead = 4
 
 // hashed is a row or a record.
 type hashed struct {
@@ -49,19 +53,41 @@ func (v *verification) partition(ctx context.Context, p int32, i interval) error
 	if i.from >= i.to {
 		return nil
 	}
-	at := interval{i.from, v.end(i, i.from)}
+	g, ctx := errgroup.WithContext(ctx)
+	stored := make(chan counted, rangesAhead)
+	g.Go(func() error {
+		for at := v.first(i); at.from < at.to; at = v.after(i, at) {
+			c, err := v.counted(ctx, p, at)
+			if err != nil {
+				return err
+			}
+			if err := sink.Send(ctx, stored, c); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	g.Go(func() error { return v.ranges(ctx, p, i, stored) })
+	return g.Wait()
+}
+
+// ranges reads the log, and compares each range as soon as it is read.
+func (v *verification) ranges(ctx context.Context, p int32, i interval, stored <-chan counted) error {
+	at := v.first(i)
 	var got []hashed
 	next := func() error {
-		err := v.span(ctx, p, at, got)
+		var have counted
+		select {
+		case have = <-stored:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		err := v.span(ctx, p, at, got, have)
 		got = got[:0]
-		at = interval{at.to, v.end(i, at.to)}
+		at = v.after(i, at)
 		return err
 	}
-	err := readLog(ctx, v.h.deps.Connect, v.topic, map[int32]interval{p: i}, func(_ int32, records []*kgo.Record) error {
-		hashes, err := v.hash(records)
-		if err != nil {
-			return err
-		}
+	err := v.hashLog(ctx, p, i, func(hashes []hashed) error {
 		for _, r := range hashes {
 			for r.offset >= at.to {
 				if err := next(); err != nil {
@@ -72,49 +98,39 @@ func (v *verification) partition(ctx context.Context, p int32, i interval) error
 		}
 		return nil
 	})
-	for err == nil && at.from < i.to {
+	for err == nil && at.from < at.to {
 		err = next()
 	}
 	return err
 }
 
-// end is where the range that begins at an offset ends.
-func (v *verification) end(i interval, from int64) int64 {
-	return min(i.to, (from/v.o.Range+1)*v.o.Range)
+// first is the first range of an interval; after is the one that follows. Behind the
+// last one comes one that is empty.
+func (v *verification) first(i interval) interval { return v.after(i, interval{to: i.from}) }
+
+func (v *verification) after(i, at interval) interval {
+	return interval{at.to, min(i.to, (at.to/v.o.Range+1)*v.o.Range)}
 }
 
-// hash makes the rows of records, as the sink does, and takes their hashes.
-func (v *verification) hash(records []*kgo.Record) ([]hashed, error) {
-	out := make([]hashed, len(records))
-	for i, rec := range records {
-		row, err := v.h.row(schemas.StatusChangedTopic, rec)
-		if err != nil {
-			return nil, fmt.Errorf("partition %d at offset %d: %w", rec.Partition, rec.Offset, err)
-		}
-		out[i].offset = rec.Offset
-		if out[i].hash, v.buf, err = hashRow(v.buf, row); err != nil {
-			return nil, err
-		}
-		out[i].expired = !v.expired.IsZero() && rowTime(row).Before(v.expired)
-		if err := v.sums.add(row); err != nil {
-			return nil, err
-		}
+// counted are the rows of a range that are stored, and the sum of their hashes.
+type counted struct{ rows, sum uint64 }
+
+func (v *verification) counted(ctx context.Context, p int32, i interval) (c counted, err error) {
+	if err := v.conn.QueryRow(ctx, "SELECT count(), sum("+rowHash()+")"+inRange, v.args(p, i)...).Scan(&c.rows, &c.sum); err != nil {
+		return c, fmt.Errorf("checksum of the history: %w", err)
 	}
-	return out, nil
+	return c, nil
 }
 
 // span compares one range.
-func (v *verification) span(ctx context.Context, p int32, i interval, log []hashed) error {
-	s := Span{Topic: schemas.StatusChangedTopic, Partition: p, From: i.from, To: i.to, LogRecords: uint64(len(log))}
-	var want, have uint64
+func (v *verification) span(ctx context.Context, p int32, i interval, log []hashed, have counted) error {
+	s := Span{Topic: schemas.StatusChangedTopic, Partition: p, From: i.from, To: i.to, LogRecords: uint64(len(log)), HistoryRows: have.rows}
+	var want uint64
 	for _, r := range log {
 		want += r.hash
 	}
-	if err := v.conn.QueryRow(ctx, "SELECT count(), sum("+rowHash()+")"+inRange, v.args(p, i)...).Scan(&s.HistoryRows, &have); err != nil {
-		return fmt.Errorf("checksum of the history: %w", err)
-	}
 	before := v.out.Differences
-	if s.HistoryRows != s.LogRecords || want != have {
+	if s.HistoryRows != s.LogRecords || want != have.sum {
 		rows, err := v.hashes(ctx, p, i, 0)
 		if err != nil {
 			return err
@@ -123,7 +139,7 @@ func (v *verification) span(ctx context.Context, p int32, i interval, log []hash
 			return err
 		}
 	}
-	s.LogChecksum, s.HistoryChecksum = fmt.Sprintf("%016x", want), fmt.Sprintf("%016x", have)
+	s.LogChecksum, s.HistoryChecksum = fmt.Sprintf("%016x", want), fmt.Sprintf("%016x", have.sum)
 	s.Equal = v.out.Differences == before
 	v.out.Ranges++
 	if !s.Equal {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -36,7 +35,11 @@ func (w *writer) batchEnd(ctx context.Context, it *item) error {
 	for i, statements := range [][]warehouse.Statement{w.in.deps.Statements.Context, w.in.deps.Statements.Overview} {
 		begun := w.in.now()
 		for _, s := range statements {
-			if _, err := w.tx.Exec(ctx, s.SQL, arguments(s.SQL, centre)...); err != nil {
+			var args []any
+			if s.OfCentre() {
+				args = []any{centre}
+			}
+			if _, err := w.tx.Exec(ctx, s.SQL, args...); err != nil {
 				return fmt.Errorf("%s: %w", s.File, err)
 			}
 		}
@@ -52,15 +55,7 @@ func (w *writer) batchEnd(ctx context.Context, it *item) error {
 			return err
 		}
 	}
-	return w.batchEnded(it)
-}
-
-// arguments are those of a profile's statement, which may do without the centre.
-func arguments(sql, centre string) []any {
-	if strings.Contains(sql, "$1") {
-		return []any{centre}
-	}
-	return nil
+	return w.batchEnded(ctx, it)
 }
 
 // span is when a step began and ended.

@@ -10,9 +10,9 @@ import (
 // settle records withdrawals, applies all that are known to the files
 // concerned, and decides anew which claims are current for the keys concerned.
 // Both are functions of the set of documents, withdrawals and unloads: nothing
-// depends on which came first. Of large documents, whose keys nobody has
+// depends on which came first. Of documents at whole, whose keys nobody has
 // noted, all keys are looked at.
-func (w *writer) settle(ctx context.Context, loads, withdrawals []*item, large []int64) error {
+func (w *writer) settle(ctx context.Context, loads, withdrawals []*item, whole []int64) error {
 	var loaded []int64
 	files := map[string]struct{}{}
 	for _, it := range loads {
@@ -40,7 +40,7 @@ func (w *writer) settle(ctx context.Context, loads, withdrawals []*item, large [
 	}
 	shared := w.shared
 	w.shared = nil
-	return w.elect(ctx, shared, append(turned.positions(), large...))
+	return w.elect(ctx, shared, append(turned.positions(), whole...))
 }
 
 // withdraw records what complete versions withdraw.

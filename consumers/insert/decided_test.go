@@ -141,52 +141,6 @@ func TestADecisionHoldsForNoOtherBytes(t *testing.T) {
 	stop()
 }
 
-// The end of a batch whose record is passed over as lost has no work; and what was
-// passed over behind the last position is known after a restart, too.
-func TestALostBatchEndDoesNothing(t *testing.T) {
-	r, p := judged(t)
-	e := r.chained(r.made(0, 1), 1)
-	e[6].Previous = chain.Start
-	r.write(r.records(e[:7]...)...)
-	r.write(garbage("rubbish"))
-	p.decide(r.o.record(e[6]).Value, "lost")
-	p.decide([]byte("rubbish"), "lost")
-	stop := start(t, r.inserter())
-	r.await(7)
-	stop()
-	for _, ev := range r.events() {
-		if ev.Entity == schemas.EntityBatch {
-			t.Errorf("told of batch %d at position %d", ev.Number, ev.Position)
-		}
-	}
-	next := *e[0]
-	next.Position, next.Previous = 9, chain.Of([]byte("rubbish")).String()
-	r.write(r.records(&next)...)
-	stop = start(t, r.inserter())
-	r.await(9)
-	stop()
-	r.equal()
-}
-
-// No digest covers headers: whatever they say, or lack, stops nothing.
-func TestHeadersStopNothing(t *testing.T) {
-	r, _ := judged(t)
-	e := r.chained(r.made(0, 1), 1)
-	all := r.records(e[:7]...)
-	all[0].Headers = nil
-	for i, h := range all[2].Headers {
-		if h.Key == "ce_time" {
-			all[2].Headers[i].Value = []byte("yesterday")
-		}
-	}
-	r.write(all...)
-	stop := start(t, r.inserter())
-	r.await(7)
-	stop()
-	same(t, "event of position 1", r.texts("SELECT event FROM warehouse.document WHERE position = 1"), []string{schemas.EventID("sequence", schemas.LiveRun, "1", schemas.DocumentOrderedTopic)})
-	r.equal()
-}
-
 // What was forged first and fits is applied. Once the genuine record came, and
 // somebody decided that the forged one never was, a rebuild goes without it; what
 // comes behind is applied, and told, by the live insertion.
@@ -229,38 +183,6 @@ func genuine(t *testing.T) *rebuilt {
 	return r
 }
 
-// Positions were taken for lost since somebody believed a forged record; when they
-// come after all, a rebuild goes without that one, and they are applied and told.
-func TestARebuildBringsBackWhatWasWronglyLost(t *testing.T) {
-	r, p := judged(t)
-	e := r.chained(r.made(0, 1), 1)
-	fake := forged(e[2], 6, "junk")
-	p.decide(r.o.record(fake).Value, "missing")
-	r.write(r.records(e[0], e[1], fake)...)
-	log := &lines{}
-	r.in.deps.Log = slog.New(slog.NewTextHandler(log, nil))
-	stop := start(t, r.inserter())
-	r.await(6)
-	r.write(r.records(e[2:7]...)...)
-	says := func(text string) { r.eventually(text, func() bool { return strings.Contains(log.String(), text) }) }
-	says("position_taken_twice: the record of position 3 at offset 3")
-	p.decide(r.o.record(fake).Value, "foreign")
-	says("run: tributary warehouse rebuild")
-	if _, err := r.again().Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	r.await(7)
-	stop()
-	told := strings.Join(r.told(), "\n")
-	for _, at := range []int{0, 2} {
-		if !strings.Contains(told, e[at].Entry+" upload done") {
-			t.Errorf("document %d is not told of:\n%s", at+1, told)
-		}
-	}
-	r.equal()
-	same(t, "hash", r.hash(), genuine(t).hash())
-}
-
 // Once the record is passed over at which insertion had stopped, nobody is told
 // any more that it has, also if nothing comes behind.
 func TestAStopIsNotSaidOnceItsRecordIsPassedOver(t *testing.T) {
@@ -280,25 +202,6 @@ func TestAStopIsNotSaidOnceItsRecordIsPassedOver(t *testing.T) {
 		return gauge(t, registry, "tributary_insert_stopped") == 0 && gauge(t, registry, "tributary_insert_chain_broken") == 0 && r.chainBroken() == ""
 	})
 	stop()
-}
-
-// Offsets are only a hint: before positions are taken for lost they are looked for
-// from the topic's beginning.
-func TestNothingIsLostThatLiesElsewhere(t *testing.T) {
-	r, p := judged(t)
-	e := r.chained(r.made(0, 1), 1)
-	r.write(r.records(e[0], e[1])...)
-	stop := start(t, r.inserter())
-	r.await(2)
-	stop()
-	r.write(r.records(e[2], e[3], e[6])...)
-	r.exec("UPDATE warehouse.state SET next_offset = 5")
-	p.decide(r.o.record(e[6]).Value, "missing")
-	stop = start(t, r.inserter())
-	r.await(7)
-	stop()
-	same(t, "positions", r.texts("SELECT position FROM warehouse.chain ORDER BY 1"), []string{"1", "2", "3", "4", "7"})
-	r.equal()
 }
 
 // A reader that begins again knows what was passed over behind the record that was

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tributary/internal/mapping"
+	"tributary/internal/pg"
 	"tributary/schemas"
 	"tributary/sql/outbox"
 	"tributary/sql/warehouse"
@@ -87,16 +88,43 @@ func (w *writer) tellChecked(it *item, e schemas.StatusChanged, errs []schemas.E
 // checkedBy is the version of what judges at batch ends.
 func (w *writer) checkedBy() string { return w.in.deps.Versions.Of(string(schemas.Data), "") }
 
-// batchEnded tells that a batch's end has been reached, and, where all records
-// of the centre were checked, by what: most of their documents are not told of.
-func (w *writer) batchEnded(it *item) error {
+// batchEnded tells that a batch's end has been reached, what is odd in the centre's data
+// by then, and, where all records of the centre were checked, by what: most of their
+// documents are not told of.
+func (w *writer) batchEnded(ctx context.Context, it *item) error {
+	if !w.in.target.first {
+		return nil
+	}
+	odd, err := w.oddities(ctx, centreOf(it.ev))
+	if err != nil {
+		return err
+	}
 	e := &schemas.StatusChanged{Scope: it.ev.Scope, Entity: schemas.EntityBatch, Status: string(schemas.Done), Number: it.ev.Number,
-		Rows: int64(it.ev.Documents), Position: it.ev.Position, StartedAt: at(w.applied), FinishedAt: at(w.in.now())}
+		Rows: int64(it.ev.Documents), Position: it.ev.Position, StartedAt: at(w.applied), FinishedAt: at(w.in.now()), Attributes: odd}
 	e.Centre = centreOf(it.ev)
 	if w.all {
 		e.VersionOf = w.checkedBy()
 	}
 	return w.emit(it, e.Centre, "batch", e)
+}
+
+// oddities counts the open findings of a centre that make no document fail, as attributes:
+// how many there are in all, and how many each check has of them. Errors are told of with
+// their documents.
+func (w *writer) oddities(ctx context.Context, centre string) (map[string]string, error) {
+	out, all := map[string]string{}, int64(0)
+	var level, check string
+	var n int64
+	for err := range pg.Each(ctx, w.tx, "count the findings", []any{&level, &check, &n}, `SELECT level, test, sum(findings)::bigint FROM warehouse.finding_count
+		WHERE centre = $1 AND level <> 'error' GROUP BY 1, 2 HAVING sum(findings) > 0`, centre) {
+		if err != nil {
+			return nil, err
+		}
+		out[level+schemas.FindingsOf+check] = strconv.FormatInt(n, 10)
+		all += n
+	}
+	out[schemas.Findings] = strconv.FormatInt(all, 10)
+	return out, nil
 }
 
 func at(t time.Time) *time.Time {

@@ -49,6 +49,7 @@ const (
 	aheadPositions = 1024
 	chunkBytes     = 4 << 20  // of rows written at once while a document is read
 	maxRecord      = 32 << 20 // of rows of a record that are kept until it has been read
+	maxShared      = 1 << 16  // keys of a large document that others claim, too, which are noted
 	maxErrors      = 100      // told of one document; the rest is counted
 	eventChunk     = 1000     // documents whose events are made at once
 	maxTries       = 10       // deaths of members at one position before it is poison

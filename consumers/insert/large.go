@@ -46,9 +46,12 @@ func (w *writer) loadLarge(ctx context.Context, it *item) error {
 		return err
 	}
 	w.rows += rows
-	// Its keys may be too many to name them: all are looked at.
-	w.shared = nil
-	return w.settle(ctx, []*item{it}, nil, []int64{it.ev.Position})
+	var whole []int64
+	if it.ev.Action != schemas.Add || len(w.shared) > maxShared {
+		// Each of its keys says something, or they are too many to name them: all are looked at.
+		w.shared, whole = nil, []int64{it.ev.Position}
+	}
+	return w.settle(ctx, []*item{it}, nil, whole)
 }
 
 // stream reads in one goroutine and writes in this one.
@@ -69,10 +72,15 @@ func (w *writer) stream(ctx context.Context, it *item) (int64, error) {
 	})
 	var failed error
 	for c := range chunks {
-		if failed == nil {
-			if _, failed = w.copyContents(ctx, []*content{c}); failed != nil {
-				group.Go(func() error { return failed }) // ends the reading
-			}
+		if failed != nil {
+			continue
+		}
+		var shared []mapping.ID
+		if shared, failed = w.copyContents(ctx, []*content{c}); failed != nil {
+			group.Go(func() error { return failed }) // ends the reading
+		}
+		if len(w.shared) <= maxShared {
+			w.shared = append(w.shared, shared...)
 		}
 	}
 	return rows, group.Wait()

@@ -150,13 +150,15 @@ func storeFile(ctx context.Context, store *blob.Dir, path, sha string) (map[stri
 	} else if err != nil {
 		return nil, err
 	}
-	out := map[string]archive.Member{}
-	err = a.Verify(ctx, func(m archive.Member) error {
-		out[m.Name] = m
-		return nil
-	})
+	err = a.Verify(ctx)
 	if refused := (*archive.RefusedError)(nil); errors.As(err, &refused) {
 		return nil, nil
+	}
+	out := map[string]archive.Member{}
+	for _, m := range a.Members() {
+		if m.Document {
+			out[m.Name] = m
+		}
 	}
 	return out, err
 }

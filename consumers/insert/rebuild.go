@@ -12,9 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"tributary/internal/blob"
 	"tributary/internal/pg"
-	"tributary/schemas"
 	"tributary/sql/beside"
 	"tributary/sql/warehouse"
 )
@@ -53,6 +51,7 @@ type Rebuild struct {
 	at        progress
 	feed      *feed
 	pending   []*item    // read, but beyond what may be applied
+	ends      *batchEnds // worked off beside loading, as in the live warehouse
 	published *published // where the live warehouse doesn't say it all
 	last      int64      // position ordered last, when it was looked
 	agreement
@@ -108,10 +107,12 @@ func (r *Rebuild) build(ctx context.Context, end func(context.Context, *takeover
 		release(r.pending)
 		r.feed.stop()
 	}()
-	if err := r.catchUp(ctx, work); err != nil {
-		return err
-	}
-	return r.finish(ctx, work, end)
+	return r.besideEnds(ctx, func(ctx context.Context) error {
+		if err := r.catchUp(ctx, work); err != nil {
+			return err
+		}
+		return r.finish(ctx, work, end)
+	})
 }
 
 // prepare makes the schema Built and finds out how far to go.
@@ -135,7 +136,7 @@ func (r *Rebuild) prepare(ctx context.Context) error {
 		return err
 	}
 	in.settings += "; SET LOCAL synchronous_commit = off" // the swap waits for all of it
-	if err := warehouse.MakeBuilt(ctx, in.deps.Pool, r.Profile, in.deps.Mapping); err != nil {
+	if err := warehouse.MakeBuilt(ctx, in.deps.Pool, r.Profile, in.deps.Mapping, !r.verifies); err != nil {
 		return err
 	}
 	_, err = in.deps.Pool.Exec(ctx, "INSERT INTO "+warehouse.Built+".lease (name, holder, epoch, expires_at) VALUES ($1, 'rebuild', $2, 'infinity')", Stage, builtEpoch)
@@ -195,102 +196,6 @@ func (r *Rebuild) readVerdicts(ctx context.Context) error {
 	}
 	for _, id := range failed {
 		r.In.target.failed[id] = true
-	}
-	return nil
-}
-
-// catchUp follows the live warehouse until little is left to be done under its
-// lease.
-func (r *Rebuild) catchUp(ctx context.Context, db *pgxpool.Conn) error {
-	for round := range maxRounds {
-		applied, err := r.applied(ctx)
-		if err != nil {
-			return err
-		}
-		if err := r.follow(ctx, db, r.within(applied), nil); err != nil {
-			return err
-		}
-		if round == 0 {
-			if err := warehouse.AnalyzeBuilt(ctx, db); err != nil {
-				return err
-			}
-		}
-		if applied, err = r.applied(ctx); err != nil || r.within(applied)-r.at.position < closeEnough {
-			return err
-		}
-	}
-	return nil
-}
-
-// follow applies positions up to the given one, and beyond it those that were
-// told to the world. The ends of batches named in due are left due.
-func (r *Rebuild) follow(ctx context.Context, db pg.Beginner, upTo int64, due map[int64]bool) error {
-	target := upTo
-	if r.published != nil {
-		target = r.within(max(target, r.last))
-	}
-	for r.at.position <= target {
-		group, err := r.next(ctx)
-		if err != nil {
-			return err
-		}
-		n := 0
-		for n < len(group) && group[n].ev.Position <= target && (group[n].ev.Position <= upTo || r.published.has(group[n].ev, r.last)) {
-			n++
-		}
-		r.pending = group[n:]
-		if n == 0 {
-			return nil
-		}
-		if err := r.apply(ctx, db, group[:n], due); err != nil {
-			return err
-		}
-		r.progress(target)
-	}
-	return nil
-}
-
-func (r *Rebuild) next(ctx context.Context) ([]*item, error) {
-	if len(r.pending) > 0 {
-		group := r.pending
-		r.pending = nil
-		return group, nil
-	}
-	group, err := r.In.gather(ctx, r.feed)
-	if errors.Is(err, ErrGap) {
-		err = fmt.Errorf("%w: the order isn't whole, as after document.ordered was lost or made anew, and the warehouse can't be made from it. Nothing was swapped. "+
-			"Restore the topic from a backup; without one the live warehouse is the only copy of what it holds: keep it, and back it up", err)
-	}
-	return group, explainMissing(err)
-}
-
-// explainMissing says what a missing or damaged blob means.
-func explainMissing(err error) error {
-	if !blob.Unusable(err) {
-		return err
-	}
-	return fmt.Errorf("%w: without this blob the warehouse can't be made, and nothing was swapped. Running members fetch it again where a source has it (tributary blobs damaged says how that goes); "+
-		"otherwise restore it in the blobs' store. Then rebuild again", err)
-}
-
-// apply applies a group, and works off the end of its batch.
-func (r *Rebuild) apply(ctx context.Context, db pg.Beginner, group []*item, due map[int64]bool) error {
-	defer release(group)
-	built := beside.DB{Beginner: db, Target: r.In.target.Target}
-	if err := r.In.guarded(ctx, built, builtEpoch, r.at, group); err != nil {
-		return explainMissing(err)
-	}
-	last := group[len(group)-1]
-	if last.ev.What == schemas.PositionBatchEnd && !due[last.ev.Position] {
-		if err := r.In.end(ctx, built, builtEpoch, last); err != nil {
-			return err
-		}
-	}
-	r.at = progress{position: last.ev.Position + 1, offset: last.offset + 1}
-	for _, it := range group {
-		if it.ev.What == schemas.PositionDocument && it.ev.Profile != "" && it.ev.Profile != r.report.Profile {
-			r.report.Others[it.ev.Profile]++
-		}
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"tributary/internal/pg"
+	"tributary/sql/beside"
 	"tributary/sql/warehouse"
 )
 
@@ -63,8 +64,11 @@ func (r *Rebuild) takeOverLease(ctx context.Context) (*takeover, error) {
 	}
 	t := &takeover{lease: r.In.lease(), due: map[int64]bool{}}
 	err = pg.InTx(ctx, r.In.deps.Pool, func(tx pgx.Tx) error {
-		return tx.QueryRow(ctx, `INSERT INTO warehouse.lease AS l (name, holder, epoch, expires_at) VALUES ($1, $2, 1, clock_timestamp() + $3::interval)
-			ON CONFLICT (name) DO UPDATE SET holder = $2, epoch = l.epoch + 1, expires_at = clock_timestamp() + $3::interval RETURNING epoch`,
+		if err := warehouse.CompleteLease(ctx, tx); err != nil {
+			return err
+		}
+		return tx.QueryRow(ctx, `INSERT INTO warehouse.lease AS l (name, holder, epoch, expires_at, taken_at) VALUES ($1, $2, 1, clock_timestamp() + $3::interval, clock_timestamp())
+			ON CONFLICT (name) DO UPDATE SET holder = $2, epoch = l.epoch + 1, expires_at = excluded.expires_at, taken_at = excluded.taken_at RETURNING epoch`,
 			Stage, t.lease.Holder, fmt.Sprintf("%d milliseconds", t.lease.TTL.Milliseconds())).Scan(&t.epoch)
 	})
 	if err != nil {
@@ -158,6 +162,6 @@ func (r *Rebuild) compare(ctx context.Context, conn *pgxpool.Conn, live *takeove
 		}
 		live.end()
 		r.progress(at - 1)
-		return warehouse.Compare(ctx, tx, each)
+		return beside.Look(ctx, r.In.deps.Pool, tx, func(by beside.Sight) error { return warehouse.Compare(ctx, by, each) })
 	})
 }

@@ -66,7 +66,7 @@ func (b *bench) eventually(what string, ok func() bool) {
 	b.t.Helper()
 	deadline := time.NewTimer(wait.Patience())
 	defer deadline.Stop()
-	tick := time.NewTicker(5 * time.Millisecond)
+	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for !ok() {
 		select {

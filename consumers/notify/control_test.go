@@ -144,9 +144,10 @@ func TestWeeksAreSentOnce(t *testing.T) {
 			t.Errorf("-want +got:\n%s", diff)
 		}
 	}
-	first := "H, 2026-W47: 3 files|3 files came.\n"
+	const end = "\n-- \nTo get no more of these, write so to tributary@example.org.\n"
+	first := "H, 2026-W47: 3 files|3 files came.\n" + end
 	sent(first)
 	sent(first)
 	week.Name = "2026-W48"
-	sent(first, "H, 2026-W48: 3 files|3 files came.\n")
+	sent(first, "H, 2026-W48: 3 files|3 files came.\n"+end)
 }

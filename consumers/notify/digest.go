@@ -144,10 +144,11 @@ type collection struct {
 	kinds map[string]int
 	count int
 	seen  map[string]bool
+	pages string // Deps.Pages
 }
 
 func (d *digest) collect(ctx context.Context, at []place) (*collection, error) {
-	c := &collection{kinds: map[string]int{}, seen: map[string]bool{}}
+	c := &collection{kinds: map[string]int{}, seen: map[string]bool{}, pages: d.n.deps.Pages}
 	var spans []kafka.Span
 	for _, p := range at {
 		spans = append(spans, p.Span)
@@ -180,7 +181,7 @@ func (c *collection) add(all ...notice.Notice) {
 		c.count++
 		c.kinds[n.Kind]++
 		if len(c.first) < listed {
-			c.first = append(c.first, n.Tidy())
+			c.first = append(c.first, n.At(c.pages).Tidy())
 		}
 	}
 }
@@ -205,6 +206,9 @@ func (c *collection) text() string {
 		}
 		if n.Data.Message != "" {
 			fmt.Fprintf(&b, "    %s\n", strings.ReplaceAll(schemas.Cut(n.Data.Message, digestMessage), "\n", "\n    "))
+		}
+		if n.Data.URL != "" {
+			fmt.Fprintf(&b, "    %s\n", n.Data.URL)
 		}
 	}
 	if more := c.count - len(c.first); more > 0 {

@@ -56,6 +56,8 @@ type Deps struct {
 	Outbox  outbox.Outbox
 	Lease   func(name string) pg.Lease
 
+	Pages string // where people reach the pages; empty: nobody says it, and notices lead nowhere
+
 	Late  func(context.Context) ([]Overdue, error) // which sources are late
 	Weeks func(context.Context) ([]Week, error)    // the last week of each centre that has an email and one
 

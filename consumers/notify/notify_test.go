@@ -171,8 +171,11 @@ func TestATargetThatIsAwayIsToldLater(t *testing.T) {
 	}
 	stop() // whatever has happened, it goes on where it was
 	away.Answer(nil)
-	b.start(t, configured(hook(t, "away", away), hook(t, "there", there)))
+	b.start(t, configured(hook(t, "away", away), hook(t, "there", there)), func(d *Deps) { d.Pages = "https://h.example" })
 	members.Eventually(t, "it is told all", func() bool { return ids(away) == 100 })
+	if all := away.Told(); !strings.Contains(all[len(all)-1].Raw, `"url":"https://h.example/files/add/`) {
+		t.Errorf("what is told leads nowhere: %s", all[len(all)-1].Raw)
+	}
 	inOrder(t, away, 20, 5)
 	inOrder(t, there, 20, 5)
 	if n := b.End(b.letters, 0); n != 0 {
@@ -267,7 +270,7 @@ func (l *letters) Send(_ context.Context, id, subject, text string) error {
 func TestDigest(t *testing.T) {
 	b, mail := newBench(t, 2), &letters{}
 	registry := prometheus.NewRegistry()
-	n, err := New(config.Notify{}, Deps{Connect: b.Factory(), Codec: b.Codec, Prefix: members.Prefix, Log: members.Logger(t), Now: b.now, Registry: registry, Metrics: member.NewMetrics(registry)})
+	n, err := New(config.Notify{}, Deps{Connect: b.Factory(), Codec: b.Codec, Prefix: members.Prefix, Log: members.Logger(t), Now: b.now, Registry: registry, Metrics: member.NewMetrics(registry), Pages: "https://h.example"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -294,7 +297,7 @@ func TestDigest(t *testing.T) {
 	mail.fail = nil
 	once(1)
 	_, text, _ := strings.Cut(mail.all[0], "\n")
-	if !strings.HasPrefix(text, "300 file_failed\n300 file_failed\n\n2026-11-26T20:00:00Z  add/") || strings.Count(text, "failed in download: timeout") != listed || !strings.HasSuffix(text, "\nand 100 more\n") {
+	if !strings.HasPrefix(text, "300 file_failed\n300 file_failed\n\n2026-11-26T20:00:00Z  add/") || strings.Count(text, "failed in download: timeout") != listed || strings.Count(text, "\n    https://h.example/files/add/") != listed || !strings.HasSuffix(text, "\nand 100 more\n") {
 		t.Errorf("the digest is %.500s", text)
 	}
 	once(1)

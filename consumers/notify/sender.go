@@ -44,6 +44,7 @@ type sender struct {
 	target string
 	to     notice.Target
 	rules  rules
+	pages  string // Deps.Pages
 	giveUp time.Duration
 	told   *prometheus.CounterVec
 	quiet  *kafka.Quiet
@@ -61,7 +62,7 @@ type sender struct {
 }
 
 func (n *Notify) newSender(target string, to notice.Target) *sender {
-	return &sender{target: target, to: to, rules: of(n.cfg.Rules, target), giveUp: n.cfg.GiveUpAfter.D(), told: n.told, quiet: kafka.NewQuiet(n.deps.Now),
+	return &sender{target: target, to: to, rules: of(n.cfg.Rules, target), pages: n.deps.Pages, giveUp: n.cfg.GiveUpAfter.D(), told: n.told, quiet: kafka.NewQuiet(n.deps.Now),
 		log: n.deps.Log.With("target", target), now: n.deps.Now, pauses: backoff.Exponential{Base: firstPause, Max: n.deps.longestPause}, recent: map[string]bool{}}
 }
 
@@ -76,7 +77,7 @@ func (s *sender) Work(ctx context.Context, in stage.Input) error {
 			return stage.Transient(err)
 		}
 		crashpoint.At(Name, "deliver", "before")
-		err := s.to.Deliver(ctx, n)
+		err := s.to.Deliver(ctx, n.At(s.pages))
 		if ctx.Err() != nil && err != nil {
 			return ctx.Err() // its partition was given up, or the process stops
 		}

@@ -1,18 +1,22 @@
 package sequence
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
 
+	"tributary/internal/config"
 	"tributary/internal/pg"
 	"tributary/schemas"
 	"tributary/sql/control"
+	"tributary/test/wait"
 )
 
 // early is a bench whose profile releases early.
@@ -129,6 +133,56 @@ func TestPartsGather(t *testing.T) {
 	b.now = b.now.Add(1)
 	look()
 	b.says("3 add/"+two.name+"/H.2026-01-01.1.specimen.impc.xml", "4 withdrawal add/"+two.name+" of 1")
+}
+
+// What has gathered for long enough is a part then, though nothing else is due, and no
+// file ends, for long.
+func TestAPartComesWhenItIsDue(t *testing.T) {
+	b := early(t)
+	begun := time.Now()
+	b.deps.Now = func() time.Time { return noon.Add(time.Since(begun)) }
+	b.cfg.Interval = config.Duration(24 * time.Hour)
+	s := b.session()
+	one, two := b.extracted(s, "H", "add", "2026-02-01", 1, 1), b.extracted(s, "H", "add", "2026-02-02", 1, 1)
+	b.extracted(s, "H", "add", "2026-02-03", 1, 1)
+	b.read(one.specimen(1))
+	if _, err := b.turn(t.Context(), b.epoch); err != nil {
+		t.Fatal(err)
+	}
+	b.read(two.specimen(1))
+	ctx, stop := context.WithTimeout(t.Context(), wait.Patience())
+	defer stop()
+	ended := make(chan error, 1)
+	go func() { ended <- b.Sequencer.release(ctx, b.epoch) }()
+	for next := int64(0); next != 5; {
+		if err := b.Pool.QueryRow(ctx, "SELECT next FROM control.position").Scan(&next); err != nil {
+			t.Fatalf("position %d is next: %v", next, err)
+		}
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	b.says("1 add/"+one.name+"/H.2026-01-01.1.specimen.impc.xml", "2 withdrawal add/"+one.name+" of 1",
+		"3 add/"+two.name+"/H.2026-01-01.1.specimen.impc.xml", "4 withdrawal add/"+two.name+" of 1")
+}
+
+// A file that ends when nothing had for a while is a part at once.
+func TestAPartThatIsAloneNeedNotGather(t *testing.T) {
+	b := early(t)
+	s := b.session()
+	f := b.extracted(s, "H", "add", "2026-02-01", 1, 1)
+	b.extracted(s, "H", "add", "2026-02-02", 1, 1)
+	for range 2 {
+		if more, err := b.turn(t.Context(), b.epoch); err != nil || more {
+			t.Fatalf("more: %t, %v", more, err)
+		}
+	}
+	b.read(f.specimen(1))
+	if more, err := b.turn(t.Context(), b.epoch); err != nil || more {
+		t.Fatalf("more: %t, %v", more, err)
+	}
+	b.says("1 add/"+f.name+"/H.2026-01-01.1.specimen.impc.xml", "2 withdrawal add/"+f.name+" of 1")
 }
 
 // A late batch is released as a whole, by its own limit.

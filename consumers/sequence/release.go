@@ -15,13 +15,14 @@ import (
 )
 
 // release looks for batches to release and sessions to end or close, while the
-// lease is held: at every interval, and once between two of them when files have
-// ended here.
+// lease is held: at every interval, once between two of them when files have ended
+// here, and when what ends has gathered for a part.
 func (s *Sequencer) release(ctx context.Context, epoch int64) error {
 	tick := time.NewTicker(s.cfg.Interval.D())
 	defer tick.Stop()
 	wake := s.wake
 	for {
+		looked := s.deps.Now()
 		more, err := s.turn(ctx, epoch)
 		if err != nil && ctx.Err() == nil {
 			return err
@@ -29,9 +30,14 @@ func (s *Sequencer) release(ctx context.Context, epoch int64) error {
 		if more {
 			continue
 		}
+		var parts <-chan time.Time
+		if s.nextParts.After(looked) {
+			parts = time.After(s.nextParts.Sub(s.deps.Now()))
+		}
 		select {
 		case <-ctx.Done():
 			return nil
+		case <-parts:
 		case <-tick.C:
 			wake = s.wake
 		case <-wake:
@@ -68,15 +74,15 @@ func (s *Sequencer) turn(ctx context.Context, epoch int64) (more bool, err error
 		more = more || done
 	}
 	if is.Batches && s.deps.Early && !more && !now.Before(s.nextParts) {
-		s.nextParts = now.Add(partsPause)
 		return false, s.releaseParts(ctx, epoch, now)
 	}
 	return more, nil
 }
 
 // partsPause is how long what has ended of a batch gathers for the next part, however
-// often sequence looks for batches: each part costs its transactions.
-const partsPause = time.Second
+// often sequence looks for batches: each part costs its transactions. Together with what
+// loading one takes it stays below the second that people wait between two.
+const partsPause = 800 * time.Millisecond
 
 // releaseBatches releases the batches that are complete.
 func (s *Sequencer) releaseBatches(ctx context.Context, epoch int64, limits control.Limits, now time.Time) (released bool, err error) {
@@ -126,11 +132,15 @@ func (s *Sequencer) releaseBatch(ctx context.Context, epoch int64, id string, li
 	})
 }
 
-// releaseParts releases what is complete of batches that are not.
+// releaseParts releases what is complete of batches that are not; where nothing is,
+// the next file that ends needn't gather company first.
 func (s *Sequencer) releaseParts(ctx context.Context, epoch int64, now time.Time) error {
 	ready, err := control.ReadyParts(ctx, s.Pool)
 	if err != nil {
 		return err
+	}
+	if len(ready) > 0 {
+		s.nextParts = now.Add(partsPause)
 	}
 	for _, id := range ready {
 		if err := s.releasePart(ctx, epoch, id, now); err != nil {

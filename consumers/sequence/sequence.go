@@ -57,7 +57,7 @@ type Sequencer struct {
 	deps Deps
 	wake chan struct{} // files have ended: a batch may be complete
 
-	nextParts time.Time // when parts of batches are released next, by who releases
+	nextParts time.Time // before which who releases gives out no more parts of batches
 }
 
 // New makes a Sequencer.

@@ -54,6 +54,25 @@ func TestHostileTextsOfVerdicts(t *testing.T) {
 	}
 }
 
+// TestExtremeNumbersOfVerdicts shows that no number of document.validated keeps sequence from
+// the records behind it, nor from releasing what is in control.
+func TestExtremeNumbersOfVerdicts(t *testing.T) {
+	b := newBench(t)
+	s := b.session()
+	f := b.extracted(s, "H", "add", "2026-02-01", 1, 1)
+	n := int64(0)
+	for _, tc := range texts.Extreme(func() any {
+		n++
+		return f.verdict("specimen", "2026-01-01", n, schemas.Valid)
+	}) {
+		b.verdictAsIs(tc.Field, tc.Body)
+	}
+	b.release()
+	if got := b.ordered(); len(got) == 0 {
+		t.Error("nothing was released")
+	}
+}
+
 // verdictAsIs reads one record as somebody else may write it.
 func (b *bench) verdictAsIs(what string, body any) {
 	b.t.Helper()

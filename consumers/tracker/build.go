@@ -3,7 +3,6 @@ package tracker
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -20,9 +19,17 @@ import (
 	trackersql "tributary/sql/tracker"
 )
 
-// windowRecords is how many records are folded and written at once when a
-// build is filled. A window takes some 30 MB, and four are under way.
-const windowRecords = 20_000
+// windowRecords is how many records are summed up at once when a build is filled. A
+// window takes some 15 MB, and four are under way.
+const windowRecords = 10_000
+
+// thingsPerRecord is how many things, for each record of a window, what is written at
+// once may speak of: few enough that the next are summed up while they are written. A
+// thing takes some 2 kB.
+const thingsPerRecord = 2
+
+// summers is how many parts of the log are summed up at a time.
+const summers = 2
 
 // build is a schema that is made as the tracker's and filled beside it, by nobody
 // else.
@@ -33,6 +40,7 @@ type build struct {
 	log      *statusLog
 	target   *soleTarget
 	meanings map[string]string
+	compared bool            // it is made to be compared only
 	at       map[int32]int64 // up to where the log is applied, by partition
 	window   int
 	told     func(records int)
@@ -42,16 +50,25 @@ type build struct {
 // there. The function returned builds that.
 func (s *build) make(ctx context.Context) (dress func(context.Context) error, err error) {
 	s.at, s.target = map[int32]int64{}, newSoleTarget(s.offsets.Schema)
-	if err := trackersql.MigrateInto(ctx, s.pool, s.offsets.Schema); err != nil {
+	migrate := trackersql.MigrateInto
+	if s.compared {
+		migrate = trackersql.MigrateUnlogged
+	}
+	if err := migrate(ctx, s.pool, s.offsets.Schema); err != nil {
 		return nil, err
 	}
 	return s.undress(ctx)
 }
 
-// undress drops the foreign keys, and the indexes that neither keep a table's
-// rows apart nor are asked while rows are merged.
+// undress drops the triggers that count rows, the foreign keys, and the indexes that
+// neither keep a table's rows apart nor are asked while rows are merged, and lets pages be
+// filled: nearly all rows are written once.
 func (s *build) undress(ctx context.Context) (func(context.Context) error, error) {
-	var drop, add []string
+	triggers, count, err := s.triggers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var drop, indexes, keys []string
 	var d, a string
 	var foreign bool
 	for err := range pg.Each(ctx, s.pool, "look at the constraints of "+s.offsets.Schema, []any{&d, &a, &foreign}, `
@@ -63,29 +80,49 @@ func (s *build) undress(ctx context.Context) (func(context.Context) error, error
 		FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
 		WHERE c.relnamespace = $1::text::regnamespace AND NOT i.indisunique
 		AND i.indexrelid::regclass::text <> ALL($3)
+		UNION ALL
+		SELECT format('ALTER TABLE %s RESET (fillfactor)', oid::regclass), format('ALTER TABLE %s SET (%s)', oid::regclass, array_to_string(reloptions, ', ')), false
+		FROM pg_class WHERE relnamespace = $1::text::regnamespace AND relkind = 'r' AND reloptions IS NOT NULL
 		ORDER BY 3, 2`, s.offsets.Schema, s.names("file_source_has_zip", "zip_version", "zip_file"),
-		s.names("xml_file_zip_id_outcome_idx", "xml_log_xml_id_idx", "zip_action_download_id_idx")) {
+		s.names("xml_file_zip_id_outcome_idx", "xml_log_xml_id_idx")) {
 		if err != nil {
 			return nil, err
 		}
-		// Unique keys and indexes come before the foreign keys that need them.
-		drop, add = append(drop, d), append(add, a)
+		if drop = append(drop, d); foreign {
+			keys = append(keys, a)
+		} else {
+			indexes = append(indexes, a)
+		}
 	}
 	slices.Reverse(drop)
-	if err := s.each(ctx, drop); err != nil {
+	if err := s.each(ctx, append(triggers, drop...)); err != nil {
 		return nil, err
 	}
 	return func(ctx context.Context) error {
-		return s.each(ctx, append(add, "ANALYZE "+strings.Join(s.names(tableNames()...), ", ")))
+		// Foreign keys need the unique ones. What is counted and analyzed needs neither.
+		g, working := errgroup.WithContext(ctx)
+		g.Go(func() error { return s.each(working, slices.Concat(indexes, keys)) })
+		g.Go(func() error {
+			return s.each(working, []string{trackersql.Recount(s.offsets.Schema), "ANALYZE " + strings.Join(s.names(tableNames()...), ", ")})
+		})
+		if err := g.Wait(); err != nil {
+			return err
+		}
+		return s.each(ctx, count)
 	}, nil
 }
 
-func tableNames() []string {
-	var out []string
-	for _, t := range tables() {
-		out = append(out, t.name)
+// triggers are statements that drop the triggers of the schema, and that make them.
+func (s *build) triggers(ctx context.Context) (drop, add []string, err error) {
+	var d, a string
+	for err := range pg.Each(ctx, s.pool, "look at the triggers of "+s.offsets.Schema, []any{&d, &a}, `SELECT format('DROP TRIGGER %I ON %s', tgname, tgrelid::regclass), pg_get_triggerdef(t.oid)
+		FROM pg_trigger t JOIN pg_class c ON c.oid = tgrelid WHERE c.relnamespace = $1::text::regnamespace AND NOT tgisinternal ORDER BY 1`, s.offsets.Schema) {
+		if err != nil {
+			return nil, nil, err
+		}
+		drop, add = append(drop, d), append(add, a)
 	}
-	return out
+	return drop, add, nil
 }
 
 func (s *build) names(of ...string) []string {
@@ -105,79 +142,34 @@ func (s *build) each(ctx context.Context, statements []string) error {
 	return nil
 }
 
-// piece is a part of the log, summed up.
-type piece struct {
-	fold   *fold
-	bad    []unreadable
-	ranges []sink.Range // without their records
-	n      int
-}
-
-// summers is how many parts of the log are summed up at a time.
-const summers = 2
-
-// applyTo brings the build up to the given offsets. While one part of the log
-// is written the next ones are read and summed up. They are written in order.
+// applyTo brings the build up to the given offsets. While parts of the log are written
+// the next ones are read and summed up. What is written are parts in their order, as
+// many together as speak of few enough things: most of what a row is made of lies far
+// apart in a log, and each row that is written twice costs more than all of its events.
 func (s *build) applyTo(ctx context.Context, to map[int32]int64) error {
-	type job struct {
-		ranges []sink.Range
-		sum    chan piece // of one
-	}
-	g, ctx := errgroup.WithContext(ctx)
-	todo, pieces := make(chan job), make(chan chan piece, 1)
 	from := maps.Clone(s.at)
-	g.Go(func() error {
-		defer close(todo)
-		defer close(pieces)
-		return s.log.read(ctx, span{from, to}, s.window, func(ranges []sink.Range) error {
-			j := job{ranges, make(chan piece, 1)}
-			if err := send(ctx, todo, j); err != nil {
-				return err
-			}
-			return send(ctx, pieces, j.sum)
-		})
-	})
-	for range summers {
-		g.Go(func() error {
-			for j := range todo {
-				p, err := s.sum(j.ranges)
-				if err != nil {
-					return err
-				}
-				j.sum <- p
-			}
+	read := func(ctx context.Context, next func([]sink.Range) error) error {
+		return s.log.read(ctx, span{from, to}, s.window, next)
+	}
+	var gathered *piece
+	err := sink.InOrder(ctx, 1, slices.Repeat([]func([]sink.Range) (*piece, error){s.sum}, summers), read, func(ctx context.Context, p *piece) error {
+		gathered = gathered.and(p)
+		if gathered.fold.size() < thingsPerRecord*s.window {
 			return nil
-		})
-	}
-	g.Go(func() error {
-		for sum := range pieces {
-			select {
-			case <-ctx.Done():
-				return ctx.Err()
-			case p := <-sum:
-				if err := s.commit(ctx, p); err != nil {
-					return err
-				}
-				s.told(p.n)
-			}
 		}
-		return nil
+		err := s.commit(ctx, gathered)
+		gathered = nil
+		return err
 	})
-	return g.Wait()
-}
-
-func send[T any](ctx context.Context, to chan<- T, v T) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case to <- v:
-		return nil
+	if err != nil || gathered == nil {
+		return err
 	}
+	return s.commit(ctx, gathered)
 }
 
 // commit writes a piece in a transaction of its own.
-func (s *build) commit(ctx context.Context, p piece) error {
-	return pg.InTx(ctx, s.pool, func(tx pgx.Tx) error {
+func (s *build) commit(ctx context.Context, p *piece) error {
+	err := pg.InTx(ctx, s.pool, func(tx pgx.Tx) error {
 		// What a crash of the database loses of this is built again.
 		if _, err := tx.Exec(ctx, "SET LOCAL synchronous_commit = off"); err != nil {
 			return fmt.Errorf("settings: %w", err)
@@ -185,6 +177,10 @@ func (s *build) commit(ctx context.Context, p piece) error {
 		_, err := s.write(ctx, tx, p)
 		return err
 	})
+	if err == nil {
+		s.told(p.n)
+	}
+	return err
 }
 
 // applyIn does so within a transaction, for what is little.
@@ -202,22 +198,7 @@ func (s *build) applyIn(ctx context.Context, tx pgx.Tx, to map[int32]int64) erro
 	})
 }
 
-func (s *build) sum(ranges []sink.Range) (piece, error) {
-	f, bad, err := foldOf(s.codec, ranges)
-	var named *sink.RecordError
-	if errors.Is(err, schemas.ErrUnknownSchema) && errors.As(err, &named) {
-		return piece{}, fmt.Errorf("record %d of partition %d of %s was written by a newer version: use that: %w", named.Offset, named.Partition, s.log.name, err)
-	}
-	p := piece{fold: f, bad: bad}
-	for _, r := range ranges {
-		p.n += len(r.Records)
-		r.Records = nil
-		p.ranges = append(p.ranges, r)
-	}
-	return p, err
-}
-
-func (s *build) write(ctx context.Context, tx pgx.Tx, p piece) (*store, error) {
+func (s *build) write(ctx context.Context, tx pgx.Tx, p *piece) (*store, error) {
 	st, err := newStore(ctx, tx, s.target, 0, s.meanings)
 	if err != nil {
 		return nil, err

@@ -53,7 +53,7 @@ func newSystem(t *testing.T) *system {
 }
 
 func (s *system) build(pool *pgxpool.Pool) *Builder {
-	return &Builder{Pool: pool, Connect: s.connect, Prefix: s.prefix, Codec: schemastest.Codec(s.t), Window: 100, Meanings: exception.Texts()}
+	return &Builder{Pool: pool, Connect: s.connect, Prefix: s.prefix, Codec: schemastest.Codec(s.t), Window: 20, Meanings: exception.Texts()}
 }
 
 func (s *system) makeTopic() {
@@ -208,7 +208,8 @@ func TestRebuildMakesEveryObject(t *testing.T) {
 	objects := func() []string {
 		out, err := column(s.pool, `SELECT indexdef FROM pg_indexes WHERE schemaname = 'tracker'
 			UNION ALL SELECT conrelid::regclass || ' ' || conname || ' ' || pg_get_constraintdef(oid) || ' ' || convalidated FROM pg_constraint WHERE connamespace = 'tracker'::regnamespace
-			UNION ALL SELECT relname || ' ' || relkind::text || ' ' || coalesce(obj_description(oid, 'pg_class'), '') FROM pg_class WHERE relnamespace = 'tracker'::regnamespace
+			UNION ALL SELECT pg_get_triggerdef(t.oid) FROM pg_trigger t JOIN pg_class c ON c.oid = tgrelid WHERE c.relnamespace = 'tracker'::regnamespace AND NOT tgisinternal
+			UNION ALL SELECT relname || ' ' || relkind::text || ' ' || relpersistence::text || ' ' || coalesce(obj_description(oid, 'pg_class'), '') FROM pg_class WHERE relnamespace = 'tracker'::regnamespace
 			ORDER BY 1`)
 		if err != nil {
 			t.Fatal(err)

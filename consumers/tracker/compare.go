@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/jackc/pgx/v5"
-
 	"tributary/sql/beside"
 	trackersql "tributary/sql/tracker"
 )
@@ -54,14 +52,14 @@ func standing() (name string, shape beside.Shape) {
 	return "standing", beside.Shape{Columns: append(slices.Clone(key), "n"), Key: key}
 }
 
-// compare compares the tables of another schema with the tracker's, in a
-// transaction that sees both.
-func (b *Builder) compare(ctx context.Context, tx pgx.Tx, schema string, limit int, v *Verification) error {
-	live, err := beside.Shapes(ctx, tx, trackersql.Schema, bookkeeping()...)
+// compare compares the tables of another schema with the tracker's. The built side sees
+// both.
+func (b *Builder) compare(ctx context.Context, by beside.Sight, schema string, limit int, v *Verification) error {
+	live, err := beside.Shapes(ctx, by.Built, trackersql.Schema, bookkeeping()...)
 	if err != nil {
 		return err
 	}
-	built, err := beside.Shapes(ctx, tx, schema, bookkeeping()...)
+	built, err := beside.Shapes(ctx, by.Built, schema, bookkeeping()...)
 	if err != nil {
 		return err
 	}
@@ -77,14 +75,14 @@ func (b *Builder) compare(ctx context.Context, tx pgx.Tx, schema string, limit i
 		case !slices.Equal(l.Columns, r.Columns):
 			v.differ(limit, 1, Difference{Table: name, Kind: Columns, Columns: []ColumnDiffer{{Tracker: list(l.Columns), Log: list(r.Columns)}}})
 		default:
-			err = v.table(ctx, tx, beside.Pair{Live: trackersql.Schema, Built: schema, Table: name, Shape: r}, limit)
+			err = v.table(ctx, by, beside.Pair{Live: trackersql.Schema, Built: schema, Table: name, Shape: r}, limit)
 		}
 		if err != nil {
 			return err
 		}
 	}
 	name, shape := standing()
-	return v.table(ctx, tx, beside.Pair{Live: trackersql.Schema, Built: schema, Table: name, Shape: shape}, limit)
+	return v.table(ctx, by, beside.Pair{Live: trackersql.Schema, Built: schema, Table: name, Shape: shape}, limit)
 }
 
 func list(names []string) *string {
@@ -99,8 +97,8 @@ func (v *Verification) differ(limit int, n int64, shown ...Difference) {
 }
 
 // table compares one table row by row.
-func (v *Verification) table(ctx context.Context, tx pgx.Tx, p beside.Pair, limit int) error {
-	live, built, err := p.Count(ctx, tx)
+func (v *Verification) table(ctx context.Context, by beside.Sight, p beside.Pair, limit int) error {
+	live, built, err := p.Count(ctx, by)
 	if err != nil {
 		return err
 	}
@@ -109,11 +107,11 @@ func (v *Verification) table(ctx context.Context, tx pgx.Tx, p beside.Pair, limi
 	if t.Equal {
 		return nil
 	}
-	n, err := p.Differ(ctx, tx)
+	n, err := p.Differ(ctx, by.Built)
 	if err != nil {
 		return err
 	}
-	rows, err := p.Differences(ctx, tx, beside.Either, limit-len(v.Differences))
+	rows, err := p.Differences(ctx, by.Built, beside.Either, limit-len(v.Differences))
 	if err != nil {
 		return err
 	}

@@ -22,10 +22,21 @@ type Event struct {
 // Writer fills a schema that is made as the tracker's is (package sql/tracker),
 // is empty, and that nobody else writes. It says what the program's own
 // exceptions mean, and nothing of a profile's. It is not safe for concurrent use.
-type Writer struct{ target *soleTarget }
+type Writer struct {
+	target  *soleTarget
+	shadows bool
+}
 
 // NewWriter returns a writer for the schema of that name. It takes 16 MB.
-func NewWriter(schema string) *Writer { return &Writer{newSoleTarget(schema)} }
+func NewWriter(schema string) *Writer { return &Writer{target: newSoleTarget(schema)} }
+
+// NewShadowWriter is NewWriter of a schema in which attempts of shadow runs are to be seen
+// too: what files show there may be theirs.
+func NewShadowWriter(schema string) *Writer {
+	w := NewWriter(schema)
+	w.shadows = true
+	return w
+}
 
 // Write adds events to the rows, within the caller's transaction. It may be
 // called several times, in one transaction or in several that are all
@@ -34,6 +45,7 @@ func NewWriter(schema string) *Writer { return &Writer{newSoleTarget(schema)} }
 // it returns their indices. Its memory is a few times that of the events.
 func (w *Writer) Write(ctx context.Context, tx pgx.Tx, events []Event) (unplaced []int, err error) {
 	f := newFold()
+	f.shadows = w.shadows
 	for i := range events {
 		// A history that an older program wrote holds texts as they came.
 		schemas.CleanBody(&events[i].StatusChanged)

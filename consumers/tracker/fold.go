@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -31,7 +30,10 @@ type fold struct {
 	qualities  map[uuid.UUID]*quality
 	ordered    map[uuid.UUID]ordered
 
+	shadows bool // attempts of shadow runs are added too
+
 	made map[string]uuid.UUID // ids made so far: hashing them is the costliest part of reading an event
+	text []byte               // of an id's parts, used again
 }
 
 func newFold() *fold {
@@ -68,11 +70,14 @@ func key(parts ...string) uuid.UUID { return schemas.UUID(parts...) }
 
 // id is key, remembered. Parts have no NUL: events are clean (schemas.Clean).
 func (f *fold) id(parts ...string) uuid.UUID {
-	text := strings.Join(parts, "\x00")
-	id, ok := f.made[text]
+	f.text = f.text[:0]
+	for _, p := range parts {
+		f.text = append(append(f.text, p...), 0)
+	}
+	id, ok := f.made[string(f.text)]
 	if !ok {
 		id = key(parts...)
-		f.made[text] = id
+		f.made[string(f.text)] = id
 	}
 	return id
 }
@@ -88,9 +93,9 @@ func given(kind, id string) uuid.UUID {
 
 // add adds one event. An error says why it cannot be placed anywhere. Of a
 // shadow run only what is said of it as a whole is added: its results lie beside
-// those that are shown, and change none of them.
+// that are shown, and change none of them, unless they are asked for.
 func (f *fold) add(e *schemas.StatusChanged, when time.Time) error {
-	if e.Entity != schemas.EntityReplay && schemas.IsShadow(e.Run) {
+	if e.Entity != schemas.EntityReplay && schemas.IsShadow(e.Run) && !f.shadows {
 		return nil
 	}
 	now := at(when)

@@ -69,7 +69,7 @@ func (f *fold) hosting(file uuid.UUID, e *schemas.StatusChanged, s seen) {
 	} else if e.Note != "" {
 		h.Class, h.ClassLook = e.Note, e.Look
 	}
-	into(f.hostings, hostingID(file, e.Source), h)
+	into(f.hostings, f.id("hosting", file.String(), e.Source), h)
 }
 
 func hostingID(file uuid.UUID, source string) uuid.UUID { return key("hosting", file.String(), source) }
@@ -91,7 +91,7 @@ func (f *fold) download(file uuid.UUID, n *named, e *schemas.StatusChanged, s se
 	a.Requested, a.Accepted, a.Repeats = atOrZero(e.RequestedAt), e.Accepted, e.Repeats
 	if e.Source != "" {
 		f.source(e.Source, nil)
-		into(f.hostings, hostingID(file, e.Source), &hosting{seen: s, File: file.String(), Source: e.Source})
+		into(f.hostings, f.id("hosting", file.String(), e.Source), &hosting{seen: s, File: file.String(), Source: e.Source})
 	}
 	a.Progress = progressOf(e, s.Last)
 	step := f.step(e, s.Last)

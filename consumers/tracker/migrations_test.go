@@ -22,7 +22,7 @@ import (
 // The versions of the tables that were in use.
 const (
 	firstInUse = 3
-	lastInUse  = 23
+	lastInUse  = 25
 )
 
 // A filled database of every version in use is brought to the newest, and the
@@ -123,7 +123,7 @@ func (s *system) setBack(version int) {
 			return err
 		}
 		rows, err := tx.Query(s.t.Context(), `SELECT c.relname, string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum)
-			FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+			FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''
 			WHERE c.relnamespace = 'earlier'::regnamespace AND c.relkind = 'r' GROUP BY 1`)
 		if err != nil {
 			return err

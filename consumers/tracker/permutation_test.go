@@ -63,18 +63,7 @@ func folded(all ...[]event) (map[string]string, error) {
 			}
 		}
 		if sum != nil {
-			mergeInto(f.centres, sum.centres)
-			mergeInto(f.sources, sum.sources)
-			mergeInto(f.sessions, sum.sessions)
-			mergeInto(f.tasks, sum.tasks)
-			mergeInto(f.batches, sum.batches)
-			mergeInto(f.names, sum.names)
-			mergeInto(f.files, sum.files)
-			mergeInto(f.hostings, sum.hostings)
-			mergeInto(f.versions, sum.versions)
-			mergeInto(f.attempts, sum.attempts)
-			mergeInto(f.documents, sum.documents)
-			mergeInto(f.qualities, sum.qualities)
+			f.join(sum)
 		}
 		sum = f
 	}
@@ -89,16 +78,6 @@ func folded(all ...[]event) (map[string]string, error) {
 		}
 	}
 	return out, nil
-}
-
-func mergeInto[K comparable, T any, P adder[T]](dst, src map[K]P) {
-	for id, s := range src {
-		if known, ok := dst[id]; ok {
-			known.add((*T)(s))
-		} else {
-			dst[id] = s
-		}
-	}
 }
 
 // TestAnyOrderGivesTheSameRows holds the law for every table and every view.

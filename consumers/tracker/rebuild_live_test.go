@@ -43,7 +43,7 @@ func TestRebuildUnderWay(t *testing.T) {
 		}
 		t.Cleanup(pool.Close)
 		wg.Go(func() {
-			tick := time.NewTicker(3 * time.Millisecond)
+			tick := time.NewTicker(10 * time.Millisecond)
 			defer tick.Stop()
 			for before := int64(0); ctx.Err() == nil; read[i].Add(1) {
 				<-tick.C

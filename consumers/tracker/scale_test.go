@@ -36,8 +36,8 @@ func TestTrackerWritesByIndex(t *testing.T) {
 	}
 	t.Cleanup(plain.Close)
 	var p plans.Watcher
-	for _, table := range tables() {
-		p.Given = append(p.Given, table.temp())
+	for _, table := range tableNames() {
+		p.Given = append(p.Given, temp(table))
 	}
 	l := &longLog{t: t, now: time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)}
 	l.files(plain, 0, documents/3)

@@ -15,28 +15,19 @@ import (
 	trackersql "tributary/sql/tracker"
 )
 
-// table is a table that is written in batches: many rows go by COPY into a
-// temporary table and from there, in the order of their ids, in one upsert.
-type table struct {
-	name    string
-	columns []string // the first is the id
-}
-
 // fewRows are written one by one: a transaction that has used a temporary table empties
-// all that its connection has as it commits, which takes longer than to write them.
+// all that its connection has as it commits, which takes longer than to write them. Of
+// many the new ones go by COPY, and those that are there by COPY into a temporary table
+// and from there, in the order of their ids, in one upsert.
 const fewRows = 8
 
-func (t table) temp() string { return "tracker_new_" + t.name }
+// temp is the temporary table beside a table.
+func temp(table string) string { return "tracker_new_" + table }
 
-// tables lists every table that is written; rows say which columns each has.
-func tables() []table {
-	names := []string{"centre", "file_source", "source_revision", "crawling_session", "poll_task", "batch", "replay", "ordered", "zip_file", "zip_action", "file_source_has_zip", "zip_version",
+// tableNames lists every table that is written.
+func tableNames() []string {
+	return []string{"centre", "file_source", "source_revision", "crawling_session", "poll_task", "batch", "replay", "ordered", "zip_file", "zip_action", "file_source_has_zip", "zip_version",
 		"zip_download", "quality", "xml_file", "zip_log", "xml_log"}
-	out := make([]table, len(names))
-	for i, name := range names {
-		out[i].name = name
-	}
-	return out
 }
 
 // store writes and reads one schema within one transaction.
@@ -44,7 +35,6 @@ type store struct {
 	tx     pgx.Tx
 	schema string // the target's
 	target target
-	tables map[string]table
 	temps  []string // temporary tables that were used
 
 	meanings map[string]string // what exceptions mean, by their names
@@ -56,11 +46,8 @@ func (s *store) sql(statement string) string { return trackersql.Target(s.schema
 // newStore begins a write to a target, with what exceptions mean. What is counted goes
 // to a slot that nobody else has until the transaction ends.
 func newStore(ctx context.Context, tx pgx.Tx, to target, slot int32, meanings map[string]string) (*store, error) {
-	s := &store{tx: tx, schema: to.schema(), target: to, tables: map[string]table{}, meanings: meanings}
+	s := &store{tx: tx, schema: to.schema(), target: to, meanings: meanings}
 	to.begin()
-	for _, t := range tables() {
-		s.tables[t.name] = t
-	}
 	if _, err := tx.Exec(ctx, fmt.Sprintf("SET LOCAL client_min_messages = warning; SET LOCAL tributary.slot = %d", slot), pgx.QueryExecModeSimpleProtocol); err != nil {
 		return nil, fmt.Errorf("begin to write %s: %w", s.schema, err)
 	}
@@ -68,66 +55,94 @@ func newStore(ctx context.Context, tx pgx.Tx, to target, slot int32, meanings ma
 }
 
 // temporary makes a table's temporary one where this connection has none yet.
-func (s *store) temporary(ctx context.Context, t table) error {
-	if _, err := s.tx.Exec(ctx, fmt.Sprintf("CREATE TEMP TABLE IF NOT EXISTS %s (LIKE %s.%s) ON COMMIT DELETE ROWS", t.temp(), s.schema, t.name), pgx.QueryExecModeSimpleProtocol); err != nil {
+func (s *store) temporary(ctx context.Context, table string) error {
+	if _, err := s.tx.Exec(ctx, fmt.Sprintf("CREATE TEMP TABLE IF NOT EXISTS %s (LIKE %s.%s) ON COMMIT DELETE ROWS", temp(table), s.schema, table), pgx.QueryExecModeSimpleProtocol); err != nil {
 		return fmt.Errorf("temporary table: %w", err)
 	}
-	s.temps = append(s.temps, t.temp())
+	s.temps = append(s.temps, temp(table))
 	return nil
 }
 
-// upsert writes rows, each of which begins with its id, by their ids, which are
-// distinct; at most once per table and transaction.
+// upsert writes few rows as write does, in the order of their ids.
 func (s *store) upsert(ctx context.Context, name string, rows pg.Rows) error {
-	t := s.tables[name]
-	t.columns = rows.Columns
-	var err error
-	if rows.Values, err = s.copyNew(ctx, t, rows.Values); err != nil {
-		return err
+	slices.SortFunc(rows.Values, func(a, b []any) int {
+		x, y := a[0].([16]byte), b[0].([16]byte) //nolint:forcetypeassert // every row begins with its id
+		return bytes.Compare(x[:], y[:])
+	})
+	keys := make([][16]byte, len(rows.Values))
+	for i, row := range rows.Values {
+		keys[i] = row[0].([16]byte) //nolint:forcetypeassert // every row begins with its id
 	}
-	if len(rows.Values) == 0 {
+	return s.write(ctx, name, keys, func(i int, to *pg.Rows) error {
+		to.Columns, to.Values = rows.Columns, append(to.Values, rows.Values[i])
 		return nil
+	})
+}
+
+// write writes rows by their ids, which are sorted and distinct; at most once per table
+// and transaction. Row i, which begins with its id, is made by row as it is written: all
+// of a batch take more memory than what they are made of.
+func (s *store) write(ctx context.Context, name string, ids [][16]byte, row func(i int, to *pg.Rows) error) error {
+	fresh, old := s.split(name, ids)
+	if err := s.add(ctx, name, fresh, row); err != nil {
+		return fmt.Errorf("add to %s.%s: %w", s.schema, name, err)
 	}
 	// Every transaction locks rows in the order of their ids, and tables in
 	// the same order, so that two of them never wait for each other.
-	write := s.upsertMany
-	if len(rows.Values) <= fewRows {
-		write = s.upsertFew
-	}
-	if err := write(ctx, t, rows); err != nil {
+	if err := s.replace(ctx, name, old, row); err != nil {
 		return fmt.Errorf("write %s.%s: %w", s.schema, name, err)
 	}
 	return nil
 }
 
-func (s *store) upsertMany(ctx context.Context, t table, rows pg.Rows) error {
-	if err := s.temporary(ctx, t); err != nil {
-		return err
+// add writes rows that are new.
+func (s *store) add(ctx context.Context, name string, which []int, row func(i int, to *pg.Rows) error) error {
+	if len(which) <= fewRows {
+		return s.eachRow(ctx, name, which, row, func([]string) string { return "" })
 	}
-	if err := rows.Copy(ctx, s.tx, t.temp()); err != nil {
-		return err
-	}
-	list := strings.Join(t.columns, ", ")
-	_, err := s.tx.Exec(ctx, fmt.Sprintf("INSERT INTO %s.%s (%s) SELECT %s FROM %s ORDER BY id%s", s.schema, t.name, list, list, t.temp(), t.replacing()))
+	_, err := pg.CopyEach(ctx, s.tx, len(which), func(i int, to *pg.Rows) error { return row(which[i], to) }, s.schema, name)
 	return err
 }
 
-func (s *store) upsertFew(ctx context.Context, t table, rows pg.Rows) error {
-	slices.SortFunc(rows.Values, func(a, b []any) int {
-		x, y := a[0].([16]byte), b[0].([16]byte) //nolint:forcetypeassert // every row begins with its id
-		return bytes.Compare(x[:], y[:])
-	})
-	sql, b := rows.Insert(s.schema+"."+t.name)+t.replacing(), &pgx.Batch{}
-	for _, row := range rows.Values {
-		b.Queue(sql, row...)
+// replace writes rows of which there may be earlier ones.
+func (s *store) replace(ctx context.Context, name string, which []int, row func(i int, to *pg.Rows) error) error {
+	if len(which) <= fewRows {
+		return s.eachRow(ctx, name, which, row, replacing)
+	}
+	if err := s.temporary(ctx, name); err != nil {
+		return err
+	}
+	columns, err := pg.CopyEach(ctx, s.tx, len(which), func(i int, to *pg.Rows) error { return row(which[i], to) }, temp(name))
+	if err != nil {
+		return err
+	}
+	list := strings.Join(columns, ", ")
+	_, err = s.tx.Exec(ctx, fmt.Sprintf("INSERT INTO %s.%s (%s) SELECT %s FROM %s ORDER BY id%s", s.schema, name, list, list, temp(name), replacing(columns)))
+	return err
+}
+
+// eachRow writes few rows, each in a statement of its own.
+func (s *store) eachRow(ctx context.Context, name string, which []int, row func(i int, to *pg.Rows) error, ending func(columns []string) string) error {
+	if len(which) == 0 {
+		return nil
+	}
+	var rows pg.Rows
+	for _, i := range which {
+		if err := row(i, &rows); err != nil {
+			return err
+		}
+	}
+	sql, b := rows.Insert(s.schema+"."+name)+ending(rows.Columns), &pgx.Batch{}
+	for _, values := range rows.Values {
+		b.Queue(sql, values...)
 	}
 	return s.tx.SendBatch(ctx, b).Close()
 }
 
 // replacing ends the insertion of rows, of which there may be earlier ones.
-func (t table) replacing() string {
-	set := make([]string, 0, len(t.columns))
-	for _, c := range t.columns[1:] {
+func replacing(columns []string) string {
+	set := make([]string, 0, len(columns))
+	for _, c := range columns[1:] {
 		set = append(set, c+" = excluded."+c)
 	}
 	return " ON CONFLICT (id) DO UPDATE SET " + strings.Join(set, ", ")

@@ -12,7 +12,6 @@ import (
 
 	"tributary/internal/stage/sink"
 	"tributary/schemas"
-	trackersql "tributary/sql/tracker"
 )
 
 // recounted is what the view standing is to say, counted in the rows.
@@ -93,7 +92,7 @@ func TestCountersHoldUpNobody(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
-	st, err := newStore(t.Context(), tx, shared(trackersql.Schema), 7, nil)
+	st, err := newStore(t.Context(), tx, &sharedTarget{}, 7, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,15 +2,13 @@ package tracker
 
 import (
 	"bytes"
-	"context"
 	"encoding/binary"
-	"fmt"
 	"strings"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"tributary/schemas"
+	trackersql "tributary/sql/tracker"
 )
 
 // target is the schema that a fold is written to, and what its writer knows of
@@ -30,42 +28,51 @@ type target interface {
 	added(ids ...[16]byte)
 	// lock ends a query for rows that will be written.
 	lock() string
-	// reserve runs a statement that makes rows only so that they can be locked.
-	reserve(ctx context.Context, s *store, sql string, args ...any) error
 }
 
-// shared is a target that others write too, of which nothing is known.
-type shared string
-
-func (t shared) schema() string                   { return string(t) }
-func (shared) begin()                             {}
-func (shared) perhaps(keys [][16]byte) [][16]byte { return keys }
-func (shared) fresh(string, uuid.UUID) bool       { return false }
-func (shared) found(string, uuid.UUID)            {}
-func (shared) added(...[16]byte)                  {}
-func (shared) lock() string                       { return "FOR NO KEY UPDATE" }
-
-func (shared) reserve(ctx context.Context, s *store, sql string, args ...any) error {
-	_, err := s.tx.Exec(ctx, s.sql(sql), args...)
-	return err
+// rowsFound are the ids of rows, by table, that a write has found.
+type rowsFound struct {
+	old map[string]map[uuid.UUID]bool
 }
+
+// begin forgets what the last write found.
+func (r *rowsFound) begin() { r.old = map[string]map[uuid.UUID]bool{} }
+
+func (r *rowsFound) fresh(table string, id uuid.UUID) bool { return !r.old[table][id] }
+
+func (r *rowsFound) found(table string, id uuid.UUID) {
+	m := r.old[table]
+	if m == nil {
+		m = map[uuid.UUID]bool{}
+		r.old[table] = m
+	}
+	m[id] = true
+}
+
+// sharedTarget is a target that others write too. Every row is looked for before it is
+// written, so what was not found is new, unless somebody else adds it meanwhile: then
+// its key refuses it, and the whole write is made again.
+type sharedTarget struct{ rowsFound }
+
+func (*sharedTarget) schema() string                     { return trackersql.Schema }
+func (*sharedTarget) perhaps(keys [][16]byte) [][16]byte { return keys }
+func (*sharedTarget) added(...[16]byte)                  {}
+func (*sharedTarget) lock() string                       { return "FOR NO KEY UPDATE" }
 
 // soleTarget is a target that was empty and that nobody else writes, so that its
 // writer knows which rows there may be. A row that is new is copied straight into
 // its table, and is neither looked up nor locked. In a log most things begin and
 // end close together, so that nearly all rows are new.
 type soleTarget struct {
+	rowsFound
+
 	name string
 	seen *idSet
-	old  map[string]map[uuid.UUID]bool // by table: ids of rows found by this write
 }
 
 func newSoleTarget(schema string) *soleTarget { return &soleTarget{name: schema, seen: newIDSet()} }
 
 func (t *soleTarget) schema() string { return t.name }
-
-// begin forgets what the last write found.
-func (t *soleTarget) begin() { t.old = map[string]map[uuid.UUID]bool{} }
 
 func (t *soleTarget) perhaps(keys [][16]byte) [][16]byte {
 	var out [][16]byte
@@ -77,17 +84,6 @@ func (t *soleTarget) perhaps(keys [][16]byte) [][16]byte {
 	return out
 }
 
-func (t *soleTarget) fresh(table string, id uuid.UUID) bool { return !t.old[table][id] }
-
-func (t *soleTarget) found(table string, id uuid.UUID) {
-	m := t.old[table]
-	if m == nil {
-		m = map[uuid.UUID]bool{}
-		t.old[table] = m
-	}
-	m[id] = true
-}
-
 func (t *soleTarget) added(ids ...[16]byte) {
 	for _, id := range ids {
 		t.seen.add(id)
@@ -97,9 +93,6 @@ func (t *soleTarget) added(ids ...[16]byte) {
 // lock is empty: nobody else is there.
 func (*soleTarget) lock() string { return "" }
 
-// reserve does nothing: there is nobody to be kept apart from.
-func (*soleTarget) reserve(context.Context, *store, string, ...any) error { return nil }
-
 // oldRows notes that there may be rows of these ids, though nobody looked.
 func (s *store) oldRows(table string, rows [][]any) {
 	for _, row := range rows {
@@ -107,26 +100,17 @@ func (s *store) oldRows(table string, rows [][]any) {
 	}
 }
 
-// copyNew copies the new ones of some rows into their table and returns the
-// others.
-func (s *store) copyNew(ctx context.Context, t table, rows [][]any) ([][]any, error) {
-	var fresh, rest [][]any
-	for _, row := range rows {
-		id := row[0].([16]byte) //nolint:forcetypeassert // every row begins with its id
-		if !s.target.fresh(t.name, id) {
-			rest = append(rest, row)
+// split tells which of some ids are those of new rows, and which may be there.
+func (s *store) split(table string, ids [][16]byte) (fresh, old []int) {
+	for i, id := range ids {
+		if !s.target.fresh(table, id) {
+			old = append(old, i)
 			continue
 		}
 		s.target.added(id)
-		fresh = append(fresh, row)
+		fresh = append(fresh, i)
 	}
-	if len(fresh) == 0 {
-		return rest, nil
-	}
-	if _, err := s.tx.CopyFrom(ctx, pgx.Identifier{s.schema, t.name}, t.columns, pgx.CopyFromRows(fresh)); err != nil {
-		return nil, fmt.Errorf("copy %d rows to %s.%s: %w", len(fresh), s.schema, t.name, err)
-	}
-	return rest, nil
+	return fresh, old
 }
 
 // sumNew sums up the documents of attempts that are new, as sumDocuments does

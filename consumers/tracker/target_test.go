@@ -119,7 +119,7 @@ func TestSumsOfDocumentsAreEqual(t *testing.T) {
 		if _, err := NewWriter(trackersql.Schema).Write(t.Context(), tx, events); err != nil {
 			return err
 		}
-		st, err := newStore(t.Context(), tx, shared(trackersql.Schema), 0, nil)
+		st, err := newStore(t.Context(), tx, &sharedTarget{}, 0, nil)
 		if err != nil {
 			return err
 		}

@@ -17,6 +17,7 @@ import (
 	"log/slog"
 	"slices"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -73,6 +74,19 @@ func (t *Tracker) Applier(metrics *member.Metrics) *sink.Applier {
 // of a newer version, which must wait for an upgrade. Records that are no
 // events at all are passed over and listed in tracker.unreadable.
 func (t *Tracker) Apply(ctx context.Context, ranges []sink.Range) error {
+	for n := 1; ; n++ {
+		if err := t.applyOnce(ctx, ranges); n == mostRaces || !pg.Taken(err) {
+			return err
+		}
+	}
+}
+
+// mostRaces is how often a batch is written whose rows others have added meanwhile: two
+// partitions speak of one name under different actions, or a file's key has moved to
+// another partition. Each time what was refused is there to be found the next time.
+const mostRaces = 10
+
+func (t *Tracker) applyOnce(ctx context.Context, ranges []sink.Range) error {
 	f, bad, err := foldOf(t.deps.Codec, ranges)
 	if err != nil {
 		return err
@@ -90,7 +104,7 @@ func (t *Tracker) Apply(ctx context.Context, ranges []sink.Range) error {
 		for _, b := range bad {
 			t.deps.Log.Warn("record passed over", "topic", b.topic, "partition", b.partition, "offset", b.offset, "reason", b.reason)
 		}
-		st, err := newStore(ctx, tx, shared(trackersql.Schema), slot(ranges), t.deps.Meanings)
+		st, err := newStore(ctx, tx, &sharedTarget{}, slot(ranges), t.deps.Meanings)
 		if err != nil {
 			return err
 		}
@@ -146,6 +160,7 @@ func foldOf(codec *schemas.Codec, ranges []sink.Range) (*fold, []unreadable, err
 			}
 		}
 	}
+	f.made = map[string]uuid.UUID{} // few are asked for again
 	return f, bad, nil
 }
 

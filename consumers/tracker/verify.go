@@ -9,6 +9,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"tributary/internal/pg"
+	"tributary/sql/beside"
+	trackersql "tributary/sql/tracker"
 )
 
 // Verification is what a comparison of the tracker with the log found.
@@ -29,7 +31,9 @@ type Verification struct {
 // ErrTopicAnew.
 func (b *Builder) Verify(ctx context.Context, limit int) (v Verification, err error) {
 	err = b.room().Use(ctx, func(conn *pgxpool.Conn) error {
-		v, err = b.verify(ctx, conn, b.newBuild(verifySchema), limit)
+		s := b.newBuild(verifySchema)
+		s.compared = true
+		v, err = b.verify(ctx, conn, s, limit)
 		return err
 	})
 	return v, err
@@ -86,8 +90,11 @@ func (b *Builder) verify(ctx context.Context, conn *pgxpool.Conn, s *build, limi
 			return Verification{}, fmt.Errorf("partition %d: the tracker moved back from offset %d to %d meanwhile: somebody replaces its rows; try again when that has ended", p, at, now.at[p])
 		}
 	}
+	if err := pg.Exec(ctx, tx, "count the rows that were built", trackersql.Recount(s.offsets.Schema)); err != nil {
+		return Verification{}, err
+	}
 	v := Verification{Offsets: now.at, Records: span{nil, now.at}.records(), Tables: []TableCompared{}, Differences: []Difference{}}
-	err = b.compare(ctx, tx, s.offsets.Schema, limit, &v)
+	err = beside.Look(ctx, b.Pool, tx, func(by beside.Sight) error { return b.compare(ctx, by, s.offsets.Schema, limit, &v) })
 	return v, err
 }
 

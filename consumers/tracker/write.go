@@ -113,15 +113,15 @@ func writeStates[T any, P adder[T]](ctx context.Context, s *store, name string, 
 	if err := merge(ctx, s, name, states); err != nil {
 		return err
 	}
-	rows := pg.Rows{Values: make([][]any, 0, len(states))}
-	for _, id := range ids(states) {
-		text, err := remembered(states[id])
+	keys := ids(states)
+	return s.write(ctx, name, keys, func(i int, to *pg.Rows) error {
+		text, err := remembered(states[keys[i]])
 		if err != nil {
 			return err
 		}
-		row(&rows, id, states[id], text)
-	}
-	return s.upsert(ctx, name, rows)
+		row(to, keys[i], states[keys[i]], text)
+		return nil
+	})
 }
 
 // protocol is the number of a scheme's, which is in the connector's row; null for one
@@ -176,19 +176,6 @@ func (f *fold) writeBatches(ctx context.Context, s *store) error {
 }
 
 func (f *fold) writeNames(ctx context.Context, s *store) error {
-	if len(f.names) == 0 {
-		return nil
-	}
-	keys := ids(f.names)
-	names := make([]string, len(keys))
-	for i, id := range keys {
-		names[i] = f.names[id].Name
-	}
-	// Two partitions may speak of one name, under different actions.
-	if err := s.target.reserve(ctx, s, `INSERT INTO tracker.zip_file (id, file_name, last_update, merge)
-		SELECT id, name, '-infinity', '{}' FROM unnest($1::uuid[], $2::text[]) AS n(id, name) ON CONFLICT DO NOTHING`, keys, names); err != nil {
-		return fmt.Errorf("make rows of %s.zip_file: %w", s.schema, err)
-	}
 	return writeStates(ctx, s, "zip_file", f.names, func(to *pg.Rows, id uuid.UUID, n *named, text string) {
 		var inc any
 		if n.Dated {

@@ -25,18 +25,12 @@ func (f *fold) writeDocuments(ctx context.Context, s *store) error {
 	if err := f.decide(ctx, s); err != nil {
 		return err
 	}
-	rows := pg.Rows{Values: make([][]any, 0, len(f.documents))}
+	keys := ids(f.documents)
 	var logs pg.Rows
 	var stale [][16]byte
-	for _, raw := range ids(f.documents) {
+	for _, raw := range keys {
 		id := uuid.UUID(raw)
-		d := f.documents[id]
-		text, err := remembered(d)
-		if err != nil {
-			return err
-		}
-		now, was := d.shown(), before[id]
-		f.documentRow(&rows, id, d, now, text)
+		now, was := f.documents[id].shown(), before[id]
 		if now.Digest == was.Digest && now.At.Equal(was.At) {
 			continue
 		}
@@ -54,7 +48,7 @@ func (f *fold) writeDocuments(ctx context.Context, s *store) error {
 			}
 		}
 	}
-	if err := s.upsert(ctx, "xml_file", rows); err != nil {
+	if err := s.write(ctx, "xml_file", keys, func(i int, to *pg.Rows) error { return f.documentRow(to, keys[i]) }); err != nil {
 		return err
 	}
 	if len(stale) > 0 {
@@ -103,8 +97,13 @@ func (d *document) shownRow() shown {
 	return is
 }
 
-func (f *fold) documentRow(to *pg.Rows, id uuid.UUID, d *document, now step, text string) {
-	is := d.shownRow()
+func (f *fold) documentRow(to *pg.Rows, id uuid.UUID) error {
+	d := f.documents[id]
+	text, err := remembered(d)
+	if err != nil {
+		return err
+	}
+	now, is := d.shown(), d.shownRow()
 	var inc any
 	if d.Date != "" {
 		inc = d.Inc
@@ -121,4 +120,5 @@ func (f *fold) documentRow(to *pg.Rows, id uuid.UUID, d *document, now step, tex
 		"session_id", idOrNull("session", d.Session), "unzip_version", orNull(d.versionOf(schemas.XMLName)),
 		"xsd_version", orNull(d.versionOf(schemas.XSD)), "upload_version", orNull(d.versionOf(schemas.Upload)),
 		"data_version", orNull(d.versionOf(schemas.Data)), "quality_id", decided, "first_seen", d.First, "last_update", d.Last, "merge", text)
+	return nil
 }

@@ -1,7 +1,6 @@
 package tracker
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -16,11 +15,13 @@ import (
 
 // writeFiles writes files with their hostings, downloads and documents. The
 // file's row is locked first: what a file shows is computed from all it has.
+// Where there is none, it is added last, and whoever else has added it meanwhile
+// is noticed then.
 func (f *fold) writeFiles(ctx context.Context, s *store) error {
 	if len(f.files) == 0 {
 		return nil
 	}
-	if err := f.lockFiles(ctx, s); err != nil {
+	if err := merge(ctx, s, "zip_action", f.files); err != nil {
 		return err
 	}
 	attempts, err := f.loadAttempts(ctx, s)
@@ -48,31 +49,10 @@ func (f *fold) writeFiles(ctx context.Context, s *store) error {
 	if err := f.writeAttempts(ctx, s, attempts); err != nil {
 		return err
 	}
-	rows := pg.Rows{Values: make([][]any, 0, len(f.files))}
-	for _, id := range ids(f.files) {
-		if err := fileRow(&rows, id, f.files[id], attempts[id]); err != nil {
-			return err
-		}
-	}
-	return s.upsert(ctx, "zip_action", rows)
-}
-
-// lockFiles makes the rows of files where there are none, locks all, and adds
-// what they remember.
-func (f *fold) lockFiles(ctx context.Context, s *store) error {
 	keys := ids(f.files)
-	names := make([][16]byte, len(keys))
-	todo := make([]int16, len(keys))
-	for i, id := range keys {
-		names[i] = key("zip_file", f.files[id].Name)
-		todo[i] = int16(f.files[id].Todo)
-	}
-	if err := s.target.reserve(ctx, s, schemas.Numbered(`INSERT INTO tracker.zip_action (id, zip_id, todo_id, phase_id, status_id, attempts, created, last_update, merge)
-		SELECT id, zip, todo, {phase zip_name}, {status pending}, 0, 'infinity', '-infinity', '{}' FROM unnest($1::uuid[], $2::uuid[], $3::smallint[]) AS n(id, zip, todo)
-		ON CONFLICT DO NOTHING`), keys, names, todo); err != nil {
-		return fmt.Errorf("make rows of tracker.zip_action: %w", err)
-	}
-	return merge(ctx, s, "zip_action", f.files)
+	return s.write(ctx, "zip_action", keys, func(i int, to *pg.Rows) error {
+		return fileRow(to, keys[i], f.files[keys[i]], attempts[keys[i]])
+	})
 }
 
 // fileRow adds the row of a file: the attempt it shows, or its own step.
@@ -235,91 +215,4 @@ func (f *fold) writeHostings(ctx context.Context, s *store, attempts map[uuid.UU
 			"mod_time", timeOrNull(h.ModTime), "listed_at", timeOrNull(h.Listed), "note", orNull(h.note()), "message", orNull(h.Message), "attributes", mapOrNull(h.attributes()),
 			"created", h.First, "last_update", h.Last, "merge", text)
 	})
-}
-
-// writeAttempts writes the changed attempts and why they failed.
-func (f *fold) writeAttempts(ctx context.Context, s *store, attempts map[uuid.UUID][]attemptRow) error {
-	var rows, logs pg.Rows
-	for _, all := range attempts {
-		for _, r := range all {
-			if !r.changed {
-				continue
-			}
-			text, err := remembered(r.state)
-			if err != nil {
-				return err
-			}
-			downloadRow(&rows, r, text)
-			before := len(logs.Values)
-			logRows(&logs, r)
-			if !s.target.fresh("zip_download", r.id) {
-				s.oldRows("zip_log", logs.Values[before:])
-			}
-		}
-	}
-	byID := func(a, b []any) int {
-		x, y := a[0].([16]byte), b[0].([16]byte) //nolint:forcetypeassert // downloadRow and logRows begin with the id
-		return slices.Compare(x[:], y[:])
-	}
-	slices.SortFunc(rows.Values, byID)
-	slices.SortFunc(logs.Values, byID)
-	if err := s.upsert(ctx, "zip_download", rows); err != nil {
-		return err
-	}
-	return s.upsert(ctx, "zip_log", logs)
-}
-
-func downloadRow(to *pg.Rows, r attemptRow, text string) {
-	a, is := r.state, r.shown
-	first, got, unzipped := a.accepted(0, 1), a.accepted(1, 1), a.accepted(2, 2)
-	progressed := a.running()
-	var hosting, documents, received, soFar, rate any
-	if !progressed.At.IsZero() {
-		soFar, rate = progressed.Bytes, progressed.Rate
-	}
-	if a.Source != "" {
-		hosting = [16]byte(hostingID(uuid.MustParse(a.File), a.Source))
-	}
-	open := r.children.Open
-	if n, ok := a.documents(); ok {
-		documents = n
-		open += max(n-r.children.Known, 0)
-	}
-	if a.Final.Phase != 0 {
-		open = 0 // nothing waits for them
-	}
-	if got.SHA256 != "" {
-		received = timeOrNull(got.Finished)
-	}
-	to.Add("id", [16]byte(r.id), "za_id", [16]byte(uuid.MustParse(a.File)), "zf_id", hosting, "run", [16]byte(uuid.MustParse(a.Run)),
-		"attempt", a.Number, "repeats", orNull(a.Repeats), "session_id", idOrNull("session", a.Session), "phase_id", is.Phase,
-		"status_id", is.Status, "exception_id", uuidOrNull(is.Exception), "message", orNull(is.Message), "note", orNull(a.notes()),
-		"accepted", orNull(a.Accepted), "version", orNull(got.SHA256), "content_md5", orNull(got.MD5), "size_bytes", orNull(a.Listed),
-		"look", orNull(a.Look), "downloaded_size_bytes", cmp.Or(got.Bytes, first.Bytes), "request", timeOrNull(a.Requested),
-		"started", timeOrNull(first.Started), "received", received, "unzipped", timeOrNull(unzipped.Finished), "documents", documents,
-		"documents_known", r.children.Known, "documents_open", open, "documents_failed", r.children.Failed,
-		"unzip_version", orNull(unzipped.Step.Version), "progress_bytes", soFar, "progress_rate", rate,
-		"progress_at", timeOrNull(progressed.At), "resumed_from", orNull(got.From), "request_head", orNull(got.Request), "response_head", orNull(got.Response), "created", a.First, "last_update", latest(a.First, a.Last), "merge", text)
-}
-
-// logRows adds the failures and cancellations of an attempt, whether accepted
-// or not. What has ended stays so, so no row has to go.
-func logRows(to *pg.Rows, r attemptRow) {
-	row := func(outcome string, judged bool, x step) {
-		by := "stage"
-		if judged {
-			by = "control"
-		}
-		to.Add("id", [16]byte(key("zip_log", r.id.String(), outcome, by)), "zip_id", [16]byte(r.id),
-			"exception_id", [16]byte(key("exception", cmp.Or(x.Exception, unnamed))), "message", orNull(x.Message), "phase_id", x.Phase,
-			"status_id", x.Status, "outcome", outcome, "judged", judged, "last_update", x.At)
-	}
-	for key, o := range r.state.Outcomes {
-		if o.Step.ended() {
-			row(key, false, o.Step)
-		}
-	}
-	if r.state.Final.ended() {
-		row("", true, r.state.Final)
-	}
 }

@@ -134,7 +134,7 @@ func (u *Unzipper) check(ctx context.Context, sha256 string, progress func()) (m
 			return err
 		}
 		members = a.Members()
-		return a.Verify(ctx, nil)
+		return a.Verify(ctx)
 	})
 	if err != nil {
 		return nil, err

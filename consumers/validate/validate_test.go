@@ -88,14 +88,13 @@ func (b *bench) extracted(kind, content string) schemas.Message {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	var member archive.Member
-	if err := a.Verify(b.t.Context(), func(m archive.Member) error { member = m; return nil }); err != nil {
+	if err := a.Verify(b.t.Context()); err != nil {
 		b.t.Fatal(err)
 	}
 	file := schemas.FileID("add", "a.zip")
 	return schemas.Message{ID: "event-1", Topic: schemas.DocumentExtractedTopic, Traceparent: "trace", Body: &schemas.DocumentExtracted{
 		Scope:   schemas.Scope{Run: schemas.LiveRun, Session: "session-1", Centre: "H", Source: "src"},
-		FileRef: schemas.FileRef{File: file, FileName: "a.zip", Action: "add"}, DocumentRef: document.Ref(file, ref.SHA256, member),
+		FileRef: schemas.FileRef{File: file, FileName: "a.zip", Action: "add"}, DocumentRef: document.Ref(file, ref.SHA256, a.Members()[0]),
 		DocumentName: schemas.DocumentName{Kind: kind, DocCentre: "H", DocDate: "2026-01-02", DocInc: 1}, Attempt: 2, Download: ref.SHA256, Unzip: "done"}}
 }
 

@@ -39,7 +39,7 @@ func TestRefusedBeforeItIsRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.r = failing{bytes.NewReader(b), 256 << 10, unread}
-	refusedAs(t, a.Verify(context.Background(), nil), SizeMismatch)
+	refusedAs(t, a.Verify(context.Background()), SizeMismatch)
 
 	// The directory lies before the last 64 KiB, which are always read.
 	many := layout{comment: make([]byte, 60000)}

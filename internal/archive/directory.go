@@ -6,6 +6,8 @@ import (
 	"hash/maphash"
 	"io"
 	"math"
+
+	"tributary/internal/twin"
 )
 
 // Signatures and lengths of the records, from the format's specification.
@@ -111,10 +113,10 @@ func (s names) add(name string, before []Member) error {
 			}
 		}
 	}
-	fold := foldName(clean)
+	fold := twin.Fold(clean)
 	if isDocument(fold) && s.known(s.folded, fold) {
 		for i := range before {
-			if other := cleanName(before[i].Name); foldName(other) == fold {
+			if other := cleanName(before[i].Name); twin.Fold(other) == fold {
 				return refuse(DuplicateEntry, name, "%s and it are one name where case, or how accents are written, does not count", Quote(other))
 			}
 		}

@@ -10,7 +10,6 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/encoding/charmap"
-	"golang.org/x/text/unicode/norm"
 )
 
 // What a name's bytes were taken for, see Member.Charset.
@@ -126,7 +125,3 @@ func isDocument(name string) bool {
 
 // cleanName makes names equal that every file system takes for one.
 func cleanName(name string) string { return path.Clean(name) }
-
-// foldName makes names equal that some file systems take for one: those that
-// differ in case, or in how an accent is written.
-func foldName(name string) string { return norm.NFC.String(strings.ToLower(name)) }

@@ -10,34 +10,106 @@ import (
 	"hash"
 	"hash/crc32"
 	"io"
+	"runtime"
+	"sync"
 )
 
-// Verify inflates every entry, documents and others, and checks sizes and
-// checksums by the bytes themselves, writing nothing. After a document was
-// checked, each is called with it, its hashes set, in archive order. A caller
-// must keep what it does in each to itself until Verify has returned nil: a
-// later entry may still fail the archive.
+// parallelFrom is the size of all entries, in bytes, from which more than one processor
+// checks an archive: less is done before another would have begun.
+const parallelFrom = 4 << 20
+
+// Verify inflates every entry, documents and others, checks sizes and checksums by the
+// bytes themselves, and sets the hashes of documents; it writes nothing. The entries of a
+// large archive are shared by all processors. Where several are wrong, the error is that
+// of the first in archive order, whoever came to its end first.
 //
-// A *RefusedError is about the archive; an error of each is returned as it is;
-// the context's error when it ends; any other is a failure to read.
-func (a *Archive) Verify(ctx context.Context, each func(Member) error) error {
+// A *RefusedError is about the archive; the context's error is returned when it ends; any
+// other is a failure to read.
+func (a *Archive) Verify(ctx context.Context) error {
+	workers, total := 1, int64(0)
+	for i := range a.members {
+		if total += a.members[i].Size; total >= parallelFrom {
+			workers = min(runtime.GOMAXPROCS(0), len(a.members))
+			break
+		}
+	}
+	c := checks{a: a, failed: len(a.members)}
+	var others sync.WaitGroup
+	for range workers - 1 {
+		others.Go(func() { c.work(ctx) })
+	}
+	c.work(ctx)
+	others.Wait()
+	var p *panicked
+	if errors.As(c.err, &p) {
+		panic(p)
+	}
+	return c.err
+}
+
+// checks are the entries of an archive as they are handed out, in archive order.
+type checks struct {
+	a      *Archive
+	mu     sync.Mutex
+	next   int
+	failed int // the first that was wrong; none after it is handed out
+	err    error
+}
+
+// panicked is a panic that is to go on in the goroutine of Verify's caller, since
+// nobody could recover from it elsewhere.
+type panicked struct {
+	entry string
+	value any
+}
+
+func (p *panicked) Error() string { return fmt.Sprintf("entry %s: panic: %v", Quote(p.entry), p.value) }
+
+// work checks entries until there is none left.
+func (c *checks) work(ctx context.Context) {
 	v, err := newVerifier()
 	if err != nil {
-		return err
+		c.fail(0, err)
+		return
 	}
 	defer v.inflater.free()
-	for i := range a.members {
-		m := &a.members[i]
-		if err := v.check(ctx, a.r, m); err != nil {
-			return err
+	for {
+		i := c.take()
+		if i < 0 {
+			return
 		}
-		if m.Document && each != nil {
-			if err := each(*m); err != nil {
-				return err
-			}
+		if err := c.check(ctx, v, i); err != nil {
+			c.fail(i, err)
 		}
 	}
-	return nil
+}
+
+func (c *checks) check(ctx context.Context, v *verifier, i int) (err error) {
+	m := &c.a.members[i]
+	defer func() {
+		if p := recover(); p != nil {
+			err = &panicked{m.Name, p}
+		}
+	}()
+	return v.check(ctx, c.a.r, m)
+}
+
+func (c *checks) take() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.next >= c.failed {
+		return -1
+	}
+	c.next++
+	return c.next - 1
+}
+
+func (c *checks) fail(i int, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if i < c.failed {
+		c.failed, c.err = i, err
+	}
 }
 
 // verifier holds what is used again for every entry.

@@ -3,13 +3,14 @@ package config
 import (
 	"net"
 	"net/url"
-	"os"
 	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"tributary/internal/infile"
 )
 
 // The states that a configuration may give a source.
@@ -211,7 +212,7 @@ func (d *decoder) readable(at, file string) {
 	if file == "" {
 		return
 	}
-	f, err := os.Open(file)
+	f, err := infile.Open(file)
 	if err != nil {
 		d.problem(at, "can't be read: %s: put the file there, readable by this user, or correct the path (relative paths are relative to the configuration)", err)
 		return

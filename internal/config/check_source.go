@@ -42,6 +42,7 @@ func (d *decoder) checkSource(s *Source, at string) {
 	d.checkHosts(s, at+".hosts")
 	d.checkFilters(s.Filters, at+".filters")
 	d.checkDoneFile(s, at+".done_file")
+	d.checkBounds(s, at)
 	if s.Server != "" && !regexp.MustCompile(`^[A-Za-z0-9[][A-Za-z0-9.:_[\]-]{0,254}$`).MatchString(s.Server) {
 		d.problem(at+".server", "%q is no name of a server: write the host:port of the source whose sessions are counted with this one's, or a name for both of up to 255 letters, digits, dots, dashes, _ and colons", s.Server)
 	}

@@ -1,11 +1,13 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"net/netip"
 	"net/url"
 	"regexp"
+	"strings"
 )
 
 // checkWeb is about where the pages are, and what can be read on the way there.
@@ -18,6 +20,9 @@ func (d *decoder) checkWeb(w Web) {
 	} else {
 		d.readable("web.cert_file", w.CertFile)
 		d.readable("web.key_file", w.KeyFile)
+	}
+	if w.URL != "" {
+		d.browsers("web.url", w.URL)
 	}
 	d.checkOIDC(w.OIDC)
 	for i, p := range w.Proxies {
@@ -42,15 +47,8 @@ func (d *decoder) checkOIDC(o OIDC) {
 		}
 		return
 	}
-	for at, address := range map[string]string{"web.oidc.issuer": o.Issuer, "web.oidc.url": o.URL} {
-		u, err := url.Parse(address)
-		switch {
-		case err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "":
-			d.problem(at, "%q is no address: write one such as https://id.example.org", address)
-		case u.Scheme != "https" && (u.Scheme != "http" || !loopback(u.Hostname())):
-			d.problem(at, "%s is without TLS, so that others can read who logs in on the way: write https://…", address)
-		}
-	}
+	d.browsers("web.oidc.issuer", o.Issuer)
+	d.browsers("web.oidc.url", o.URL)
 	if o.ClientID == "" {
 		d.problem("web.oidc.client_id", "is missing: write the id under which the provider knows Tributary")
 	}
@@ -62,6 +60,21 @@ func (d *decoder) checkOIDC(o OIDC) {
 		d.problem("web.oidc.roles", "gives nobody a role: write which values of %s are reader, wrangler or operator", o.RoleClaim)
 	}
 }
+
+// browsers is about an address to which people's browsers go.
+func (d *decoder) browsers(at, address string) {
+	u, err := url.Parse(address)
+	switch {
+	case err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "":
+		d.problem(at, "%q is no address: write one such as https://id.example.org", address)
+	case u.Scheme != "https" && (u.Scheme != "http" || !loopback(u.Hostname())):
+		d.problem(at, "%s is without TLS, so that others can read who logs in on the way: write https://…", address)
+	}
+}
+
+// Address is where browsers reach the pages, with the prefix and without a slash at its
+// end; empty where nobody says it.
+func (w Web) Address() string { return strings.TrimSuffix(cmp.Or(w.URL, w.OIDC.URL), "/") }
 
 // Networks are the proxies' networks.
 func (w Web) Networks() []netip.Prefix {

@@ -72,6 +72,7 @@ type Source struct {
 	Feed               string   `yaml:"feed,omitempty"`           // RSS or Atom feed of an HTTP server, relative to url, that shows the files below url in place of index pages
 	WebDAV             bool     `yaml:"webdav,omitempty"`         // an HTTP server is asked by WebDAV what its directories hold, in place of index pages
 	Cookie             Secret   `yaml:"cookie,omitempty"`         // env:NAME or file:PATH: what an HTTP server is told as the header Cookie
+	Headers            Secret   `yaml:"headers,omitempty"`        // env:NAME or file:PATH: what an HTTP server is told in other headers, one a line, Name: value
 	Proxy              string   `yaml:"proxy,omitempty"`          // http://user@host:port through which an HTTP server is reached; default: none
 	ProxyPassword      Secret   `yaml:"proxy_password,omitempty"` // env:NAME or file:PATH: of the proxy's user
 	CAFile             string   `yaml:"ca_file"`                  // certificates, in PEM form, of those who vouch for an HTTPS or FTPS server; default: the system's
@@ -94,6 +95,11 @@ type Source struct {
 	State       string   `yaml:"state"`                 // available (default), or maintenance: not polled and not fetched from; counts when it says another than before
 	Filters     Filters  `yaml:"filters"`               // which entries it shows are taken: in order, the first pattern that fits decides, what none fits is taken
 	DoneFile    string   `yaml:"done_file,omitempty"`   // name of the file beside another that says that this is whole: * stands for its name without .zip; default: none is waited for
+	MinSize     Bytes    `yaml:"min_size,omitempty"`    // of files that are taken, as listed: smaller ones are left; default: none is too small
+	MaxSize     Bytes    `yaml:"max_size,omitempty"`    // likewise larger ones; default: none is too large
+	MinAge      Duration `yaml:"min_age,omitempty"`     // how long ago a file must have been changed, by its server's clock: younger ones are left until then; default: none is too young
+	MaxAge      Duration `yaml:"max_age,omitempty"`     // how long ago it may have been changed: older ones are left, what was taken before stays; default: none is too old
+	LatestOnly  bool     `yaml:"latest_only,omitempty"` // of each centre's files in a directory only the latest is taken, by date and increment in their names; default: all are
 	DisableEPSV bool     `yaml:"disable_epsv"`          // for FTP servers behind address translation
 	MayBeEmpty  bool     `yaml:"may_be_empty"`          // directories that held files may be missing: then these count as gone
 	DoneWith    string   `yaml:"done_with,omitempty"`   // once all of a file is inserted: delete, move DIRECTORY (relative to url) or mark SUFFIX (default .done: an empty file beside it), by SFTP, FTP, S3, WebDAV and in local directories; only shown until tributary sources act
@@ -128,6 +134,7 @@ type Centre struct {
 type Web struct {
 	Listen   string `yaml:"listen"`    // host:port; empty (default): up takes DefaultWeb or another free port, and nobody else serves them; NoWeb: nobody does
 	Prefix   string `yaml:"prefix"`    // path below which a proxy passes requests on, such as /tributary; empty (default): none
+	URL      string `yaml:"url"`       // where browsers reach them, with the prefix: https://…; empty (default): as oidc.url, or nobody says it, and notices lead nowhere
 	CertFile string `yaml:"cert_file"` // file in PEM with the chain; empty (default): without TLS
 	KeyFile  string `yaml:"key_file"`  // file in PEM with its private key
 	Insecure bool   `yaml:"insecure"`  // beyond loopback without TLS: passwords can be read on the way

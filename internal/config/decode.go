@@ -26,7 +26,7 @@ type place struct {
 // problem records what is wrong with the value at path.
 func (d *decoder) problem(path, format string, args ...any) {
 	at := d.where(path)
-	d.problems = append(d.problems, Problem{File: d.file, Line: at.line, Path: path, Origin: at.origin, Message: fmt.Sprintf(format, args...)})
+	d.at(at.line, path, at.origin, format, args...)
 }
 
 // where is the place of path, or of the nearest key above it that was given.
@@ -145,7 +145,7 @@ func (d *decoder) block(n *yaml.Node, path, origin string, v reflect.Value) {
 }
 
 func (d *decoder) at(line int, path, origin, format string, args ...any) {
-	d.problems = append(d.problems, Problem{File: d.file, Line: line, Path: path, Origin: origin, Message: fmt.Sprintf(format, args...)})
+	d.problems = append(d.problems, Problem{File: d.file, Line: line, Path: abridged(path, maxPath), Origin: origin, Message: abridged(fmt.Sprintf(format, args...), maxMessage)})
 }
 
 func unknownKey(path, key string, names []string) string {

@@ -124,6 +124,7 @@ func (c Config) Parse(file string, r io.Reader, dir string, o Options) (list Blo
 		d.isReference(at+".identity_passphrase", s.IdentityPassphrase)
 		d.isReference(at+".token", s.Token)
 		d.isReference(at+".cookie", s.Cookie)
+		d.isReference(at+".headers", s.Headers)
 		d.isReference(at+".proxy_password", s.ProxyPassword)
 	}
 	for i := range list.Sources {

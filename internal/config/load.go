@@ -130,10 +130,14 @@ func (d *decoder) root(text []byte) *yaml.Node {
 	if len(doc.Content) == 0 {
 		return nil
 	}
+	if _, err := (&repeats{sizes: map[*yaml.Node]int{}}).size(doc.Content[0]); err != nil {
+		d.syntax(err)
+		return nil
+	}
 	return doc.Content[0]
 }
 
-// syntax records an error of the YAML parser, which holds the line in words.
+// syntax records an error of the YAML parser, or about aliases, which holds the line in words.
 func (d *decoder) syntax(err error) {
 	message := strings.TrimPrefix(err.Error(), "yaml: ")
 	line := 0
@@ -198,7 +202,7 @@ func (s *Source) absolute(dir string) {
 	s.IdentityFile, s.IdentityAgent = absolute(s.IdentityFile, dir), absolute(s.IdentityAgent, dir)
 	s.KnownHosts, s.CAFile = absolute(s.KnownHosts, dir), absolute(s.CAFile, dir)
 	s.Password, s.IdentityPassphrase, s.Token = s.Password.absolute(dir), s.IdentityPassphrase.absolute(dir), s.Token.absolute(dir)
-	s.Cookie, s.ProxyPassword = s.Cookie.absolute(dir), s.ProxyPassword.absolute(dir)
+	s.Cookie, s.Headers, s.ProxyPassword = s.Cookie.absolute(dir), s.Headers.absolute(dir), s.ProxyPassword.absolute(dir)
 }
 
 // absolute is path relative to dir; ~/ is the user's home.

@@ -129,6 +129,8 @@ func TestLoadRefuses(t *testing.T) {
 			want: []string{`tributary.yaml:2: web.listen: "none" is not an address: write host:port`}},
 		"pages' prefix": {yaml: "web:\n  prefix: tributary/\n",
 			want: []string{`tributary.yaml:2: web.prefix: "tributary/" is no path: write one such as /tributary, without a slash at its end`}},
+		"pages at no address for browsers": {yaml: "web:\n  url: tracker.example.org\n",
+			want: []string{`tributary.yaml:2: web.url: "tracker.example.org" is no address: write one such as https://id.example.org`}},
 		"a proxy by name": {yaml: "web:\n  proxies: [10.0.0.0/8, '::1', proxy]\n",
 			want: []string{`tributary.yaml:2: web.proxies[2]: "proxy" is neither an address nor a network: write one such as 127.0.0.1 or 10.0.0.0/8`}},
 		"a certificate without its key": {yaml: "web:\n  cert_file: cert.pem\n",

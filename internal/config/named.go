@@ -22,7 +22,7 @@ func (c Config) Secrets() []NamedSecret {
 	for i, s := range c.Sources {
 		at := item("sources", i)
 		all = append(all, NamedSecret{at + ".password", s.Password}, NamedSecret{at + ".identity_passphrase", s.IdentityPassphrase}, NamedSecret{at + ".token", s.Token},
-			NamedSecret{at + ".cookie", s.Cookie}, NamedSecret{at + ".proxy_password", s.ProxyPassword})
+			NamedSecret{at + ".cookie", s.Cookie}, NamedSecret{at + ".headers", s.Headers}, NamedSecret{at + ".proxy_password", s.ProxyPassword})
 	}
 	given := all[:0]
 	for _, s := range all {

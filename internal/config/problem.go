@@ -34,6 +34,22 @@ func (p Problem) String() string {
 	return b.String()
 }
 
+// How long a problem is, in bytes: whoever reads it finds the value by its line.
+const (
+	maxPath    = 200
+	maxMessage = 2000
+)
+
+// abridged is a text of at most about so many bytes. Its middle goes, where the value is:
+// its end says what to do.
+func abridged(text string, most int) string {
+	left := len(text) - most
+	if left <= 0 {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most/2], "") + fmt.Sprintf("… (%d bytes) …", left) + strings.ToValidUTF8(text[len(text)-most/2:], "")
+}
+
 // Problems is everything that is wrong with a configuration, in the order of
 // its lines. It is the error that Load returns for a file that it could read.
 type Problems []Problem

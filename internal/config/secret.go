@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+
+	"tributary/internal/infile"
 )
 
 // maxSecret bounds what is read from a secret's file, in bytes.
@@ -56,7 +58,7 @@ func (s Secret) absolute(dir string) Secret {
 }
 
 func readSecret(path string) (string, error) {
-	f, err := os.Open(path)
+	f, err := infile.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("there is no file %s: write the secret into it, readable by this user only (chmod 600)", path)
 	}

@@ -49,9 +49,12 @@ func stored(t *testing.T, first, second string) (blob.Store, []schemas.DocumentR
 	if err != nil {
 		t.Fatal(err)
 	}
-	var refs []schemas.DocumentRef
-	if err := a.Verify(t.Context(), func(m archive.Member) error { refs = append(refs, Ref("file-1", ref.SHA256, m)); return nil }); err != nil {
+	if err := a.Verify(t.Context()); err != nil {
 		t.Fatal(err)
+	}
+	var refs []schemas.DocumentRef
+	for _, m := range a.Members() {
+		refs = append(refs, Ref("file-1", ref.SHA256, m))
 	}
 	return store, refs
 }

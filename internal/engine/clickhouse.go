@@ -52,7 +52,8 @@ func OpenClickHouse(endpoint, database string) (driver.Conn, error) {
 }
 
 // RunClickHouseChild is the body of the hidden subcommand [ChildCommand]. It
-// serves until ctx ends, a signal asks it to stop, or its standard input ends.
-func RunClickHouseChild(ctx context.Context, args []string) error {
-	return chdb.RunChild(ctx, args)
+// serves until ctx ends, a signal asks it to stop, or its standard input ends. The engine's
+// library is opened by bind: sharedlib.Bind.
+func RunClickHouseChild(ctx context.Context, args []string, bind chdb.Bind) error {
+	return chdb.RunChild(ctx, args, bind)
 }

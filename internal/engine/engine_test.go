@@ -20,13 +20,14 @@ import (
 	"tributary/internal/engine"
 	"tributary/internal/engine/child"
 	"tributary/internal/engine/enginetest"
+	"tributary/internal/engine/sharedlib"
 	"tributary/test/wait"
 )
 
 // TestMain lets this test binary be the ClickHouse child, as the program is.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == engine.ChildCommand {
-		if err := engine.RunClickHouseChild(context.Background(), os.Args[2:]); err != nil {
+		if err := engine.RunClickHouseChild(context.Background(), os.Args[2:], sharedlib.Bind); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

@@ -4,7 +4,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
-	"os"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/sasl"
@@ -12,6 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/sasl/scram"
 
 	"tributary/internal/config"
+	"tributary/internal/infile"
 )
 
 // securityOpts encrypt the connections and log in, as configured.
@@ -37,7 +37,7 @@ func securityOpts(cfg config.Kafka) ([]kgo.Opt, error) {
 func tlsConfig(cfg config.TLS) (*tls.Config, error) {
 	t := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: cfg.ServerName}
 	if cfg.CAFile != "" {
-		pem, err := os.ReadFile(cfg.CAFile)
+		pem, err := infile.Read(cfg.CAFile)
 		if err != nil {
 			return nil, fmt.Errorf("kafka.tls.ca_file: %w", err)
 		}

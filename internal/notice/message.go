@@ -7,9 +7,13 @@ import (
 	"mime"
 	"mime/quotedprintable"
 	"net/mail"
+	"net/url"
 	"strings"
 	"time"
 )
+
+// end is how each mail ends: for who is told something that is of no use to them.
+const end = "\n-- \nTo get no more of these, write so to %s.\n"
 
 // message is a mail as it is sent: plain text, whatever stands in it. A name can begin
 // no header, since headers are encoded words, and no markup, since there is none.
@@ -18,14 +22,14 @@ func message(from string, to []string, id, subject, text string, now time.Time) 
 	for _, h := range [][2]string{
 		{"From", from}, {"To", strings.Join(to, ",\r\n ")}, {"Subject", encoded(subject)},
 		{"Date", now.Format(time.RFC1123Z)}, {"Message-ID", "<" + id + "@" + domain(from) + ">"},
-		{"Auto-Submitted", "auto-generated"}, {"MIME-Version", "1.0"},
+		{"Auto-Submitted", "auto-generated"}, {"List-Unsubscribe", "<mailto:" + url.PathEscape(from) + "?subject=unsubscribe>"}, {"MIME-Version", "1.0"},
 		{"Content-Type", "text/plain; charset=utf-8"}, {"Content-Transfer-Encoding", "quoted-printable"},
 	} {
 		fmt.Fprintf(&b, "%s: %s\r\n", h[0], h[1])
 	}
 	b.WriteString("\r\n")
 	w := quotedprintable.NewWriter(&b)
-	if _, err := io.WriteString(w, strings.ReplaceAll(text, "\n", "\r\n")); err != nil {
+	if _, err := io.WriteString(w, strings.ReplaceAll(text+fmt.Sprintf(end, from), "\n", "\r\n")); err != nil {
 		return nil, err
 	}
 	if err := w.Close(); err != nil {
@@ -61,7 +65,10 @@ func (n Notice) text() string {
 	if d.Message != "" {
 		b.WriteString("\n" + d.Message + "\n")
 	}
-	if d.File != "" {
+	switch {
+	case d.URL != "":
+		b.WriteString("\nMore: " + d.URL + "\n")
+	case d.File != "":
 		fmt.Fprintf(&b, "\nMore: tributary show %s\n", quoted(d.File))
 	}
 	return b.String()

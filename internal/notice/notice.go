@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"strings"
 	"time"
 
@@ -45,6 +46,33 @@ type Data struct {
 	Count     int64  `json:"count,omitempty"`  // of what the kind counts: documents of a batch, findings of a document
 	Run       string `json:"run,omitempty"`    // of a replay
 	Event     string `json:"event,omitempty"`  // id of the event in status.changed
+	URL       string `json:"url,omitempty"`    // of the page about it, where it is known where the pages are
+}
+
+// Path is the address of the page about it, below that of the pages.
+func (d Data) Path() string {
+	escape := url.PathEscape
+	action, name, file := strings.Cut(d.File, "/")
+	switch {
+	case file && d.Document != "":
+		return "/files/" + escape(action) + "/" + escape(name) + "/documents/" + escape(d.Document)
+	case file:
+		return "/files/" + escape(action) + "/" + escape(name)
+	case d.Source != "":
+		return "/sources/" + escape(d.Source)
+	case d.Centre != "":
+		return "/centres/" + escape(d.Centre)
+	}
+	return "/"
+}
+
+// At is the notice with the address of the page about it, below that of the pages; empty:
+// nobody knows where these are. The names in it must be whole, as they are before Tidy.
+func (n Notice) At(pages string) Notice {
+	if address := pages + n.Data.Path(); pages != "" && len(address) <= maxText {
+		n.Data.URL = address
+	}
+	return n
 }
 
 // Tidy is the notice with all its texts clean, on one line where they must be, and cut.

@@ -152,13 +152,43 @@ func TestMail(t *testing.T) {
 		if diff := cmp.Diff([]string{"a@example.org", "b@example.org"}, l.To); diff != "" {
 			t.Error(diff)
 		}
-		want := "add/a.zip failed in xsd: xsd_invalid\n\nCentre     H\nFile       add/a.zip\nPhase      xsd\nException  xsd_invalid\nWhen       2026-11-26T20:00:00Z\n\nline 3\n\nMore: tributary show 'add/a.zip'\n"
+		want := "add/a.zip failed in xsd: xsd_invalid\n\nCentre     H\nFile       add/a.zip\nPhase      xsd\nException  xsd_invalid\nWhen       2026-11-26T20:00:00Z\n\nline 3\n\nMore: tributary show 'add/a.zip'\n\n-- \nTo get no more of these, write so to tributary@example.org.\n"
 		if diff := cmp.Diff(want, l.Text); diff != "" {
 			t.Error(diff)
 		}
-		if l.Subject != "[file_failed] add/a.zip failed in xsd: xsd_invalid" || l.Header.Get("Message-ID") != "<"+failed().ID+"@example.org>" || l.Header.Get("From") != "tributary@example.org" {
+		if l.Subject != "[file_failed] add/a.zip failed in xsd: xsd_invalid" || l.Header.Get("Message-ID") != "<"+failed().ID+"@example.org>" || l.Header.Get("From") != "tributary@example.org" || l.Header.Get("List-Unsubscribe") != "<mailto:tributary@example.org?subject=unsubscribe>" {
 			t.Errorf("header is %v", l.Header)
 		}
+	}
+}
+
+// A notice leads to the page about it, whatever its names are, and in mails to that alone.
+func TestNoticesLeadToPages(t *testing.T) {
+	for want, d := range map[string]notice.Data{
+		"/files/add/a%2F%3Fb%20%E2%80%AE.zip/documents/%3Cx%3E.xml": {File: "add/a/?b \u202e.zip", Document: "<x>.xml", Source: "s"},
+		"/files/edit/a.zip": {File: "edit/a.zip", Centre: "H"}, "/sources/ics-ftp": {Source: "ics-ftp", Centre: "Ics"}, "/centres/H": {Centre: "H"}, "/": {},
+	} {
+		if got := d.Path(); got != want {
+			t.Errorf("%+v: %s, want %s", d, got, want)
+		}
+		n := notice.Notice{Data: d}.At("https://h.example/t")
+		if n.Data.URL != "https://h.example/t"+want || n.Tidy().Data.URL != n.Data.URL {
+			t.Errorf("%+v leads to %s", d, n.Data.URL)
+		}
+	}
+	if u := failed().At("").Data.URL; u != "" {
+		t.Errorf("where nobody knows the pages, it leads to %s", u)
+	}
+	long := failed()
+	if long.Data.File = "add/" + strings.Repeat("é", 2000); long.At("https://h.example").Data.URL != "" {
+		t.Error("an address that nothing takes is given")
+	}
+	b := receiver.NewMailbox(t, false)
+	if err := mailTo(t, b, config.TLSStart, "a@example.org").Deliver(t.Context(), failed().At("https://h.example")); err != nil {
+		t.Fatal(err)
+	}
+	if text := b.Letters()[0].Text; !strings.Contains(text, "\nMore: https://h.example/files/add/a.zip\n") || strings.Contains(text, "tributary show") {
+		t.Errorf("the mail says\n%s", text)
 	}
 }
 
@@ -239,7 +269,7 @@ func TestHostileTexts(t *testing.T) {
 			names = append(names, name)
 		}
 	}
-	if diff := cmp.Diff([]string{"From", "To", "Subject", "Date", "Message-ID", "Auto-Submitted", "MIME-Version", "Content-Type", "Content-Transfer-Encoding"}, names); diff != "" {
+	if diff := cmp.Diff([]string{"From", "To", "Subject", "Date", "Message-ID", "Auto-Submitted", "List-Unsubscribe", "MIME-Version", "Content-Type", "Content-Transfer-Encoding"}, names); diff != "" {
 		t.Error(diff)
 	}
 	if strings.ContainsAny(l.Text+l.Subject, "\x00\x1b\u202e\r") || regexp.MustCompile(`[^\x09\x0a\x0d\x20-\x7e]`).MatchString(l.Raw) || !strings.HasPrefix(l.Header.Get("Content-Type"), "text/plain") {

@@ -14,12 +14,12 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"os"
 	"strconv"
 	"strings"
 	"time"
 
 	"tributary/internal/config"
+	"tributary/internal/infile"
 )
 
 const (
@@ -89,7 +89,7 @@ func trust(caFile string) (*tls.Config, error) {
 	if caFile == "" {
 		return c, nil
 	}
-	pem, err := os.ReadFile(caFile)
+	pem, err := infile.Read(caFile)
 	if err != nil {
 		return nil, fmt.Errorf("ca_file: %w", err)
 	}

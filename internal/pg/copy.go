@@ -19,10 +19,11 @@ type Rows struct {
 // so on, with the same columns for each row of a table. It panics if what it is
 // given isn't that, as only a mistake in the program can bring about.
 func (r *Rows) Add(pairs ...any) {
+	first := len(r.Columns) == 0
 	row := make([]any, 0, len(pairs)/2)
 	for i := 0; i < len(pairs); i += 2 {
 		name, ok := pairs[i].(string)
-		if len(r.Values) == 0 {
+		if first {
 			r.Columns = append(r.Columns, name)
 		}
 		if !ok || i+1 == len(pairs) || i/2 >= len(r.Columns) || r.Columns[i/2] != name {
@@ -58,4 +59,39 @@ func (r *Rows) Copy(ctx context.Context, tx pgx.Tx, table ...string) error {
 		return fmt.Errorf("copy to %s: %d of %d rows", strings.Join(table, "."), n, len(r.Values))
 	}
 	return nil
+}
+
+// CopyEach copies n rows into a table of a transaction, and returns their columns. Row i
+// is added by row as it is sent, so that they are never in memory together; row must not
+// use the transaction.
+func CopyEach(ctx context.Context, tx pgx.Tx, n int, row func(i int, to *Rows) error, table ...string) ([]string, error) {
+	var one Rows
+	if n == 0 {
+		return nil, nil
+	}
+	if err := row(0, &one); err != nil {
+		return nil, err
+	}
+	next := 0
+	copied, err := tx.CopyFrom(ctx, table, one.Columns, pgx.CopyFromFunc(func() ([]any, error) {
+		switch next {
+		case 0: // it is there
+		case n:
+			return nil, nil
+		default:
+			one.Values = one.Values[:0]
+			if err := row(next, &one); err != nil {
+				return nil, err
+			}
+		}
+		next++
+		return one.Values[0], nil
+	}))
+	if err != nil {
+		return nil, fmt.Errorf("copy %d rows to %s: %w", n, strings.Join(table, "."), err)
+	}
+	if int(copied) != n {
+		return nil, fmt.Errorf("copy to %s: %d of %d rows", strings.Join(table, "."), copied, n)
+	}
+	return one.Columns, nil
 }

@@ -17,8 +17,8 @@ import (
 var ErrLeaseLost = errors.New("the lease is held by another member")
 
 // Lease is the right of one member at a time to act. It is a row in
-// <schema>.lease: name, holder, epoch and expiry by the database's clock. An
-// epoch is given once; every write made under the lease checks it in its own
+// <schema>.lease: name, holder, epoch, and when it was taken and expires by the
+// database's clock. An epoch is given once; every write made under the lease checks it in its own
 // transaction, so that a member that wakes up late changes nothing.
 type Lease struct {
 	Pool   *pgxpool.Pool
@@ -34,18 +34,25 @@ type Lease struct {
 // LeaseDDL is the table that Lease needs; migrations include it with the
 // schema's name.
 const LeaseDDL = `CREATE TABLE %s.lease (
-  name text PRIMARY KEY, holder text NOT NULL, epoch bigint NOT NULL, expires_at timestamptz NOT NULL)`
+  name text PRIMARY KEY, holder text NOT NULL, epoch bigint NOT NULL, expires_at timestamptz NOT NULL,
+  taken_at timestamptz NOT NULL DEFAULT now())`
+
+// free tells of a lease l whether anybody may take it: it has expired, or was taken or
+// renewed last when the clock was ahead, so that nobody knows when it should end. Who
+// holds that one loses it, and finds that out. A minute is as much as clocks differ by
+// when the database moves to another machine.
+const free = "(l.expires_at < clock_timestamp() OR l.taken_at > clock_timestamp() + interval '1 minute')"
 
 // Acquire takes the lease if it is free or expired and epoch is 0, or renews it
 // if epoch is the current one. It returns the epoch held, or ErrLeaseLost. A
 // renewal never takes what was lost: nobody would use the new epoch, and
 // everybody would wait for its end.
 func (l Lease) Acquire(ctx context.Context, epoch int64) (int64, error) {
-	got, err := One(ctx, l.Pool, "lease "+l.Name, pgx.RowTo[int64], `INSERT INTO `+l.Schema+`.lease AS l (name, holder, epoch, expires_at)
-		VALUES ($1, $2, 1, clock_timestamp() + $3::interval)
-		ON CONFLICT (name) DO UPDATE SET holder = $2, expires_at = clock_timestamp() + $3::interval,
+	got, err := One(ctx, l.Pool, "lease "+l.Name, pgx.RowTo[int64], `INSERT INTO `+l.Schema+`.lease AS l (name, holder, epoch, expires_at, taken_at)
+		VALUES ($1, $2, 1, clock_timestamp() + $3::interval, clock_timestamp())
+		ON CONFLICT (name) DO UPDATE SET holder = $2, expires_at = excluded.expires_at, taken_at = excluded.taken_at,
 			epoch = CASE WHEN l.epoch = $4 AND l.holder = $2 THEN l.epoch ELSE l.epoch + 1 END
-		WHERE (l.epoch = $4 AND l.holder = $2) OR ($4 = 0 AND l.expires_at < clock_timestamp())
+		WHERE (l.epoch = $4 AND l.holder = $2) OR ($4 = 0 AND `+free+`)
 		RETURNING epoch`, l.Name, l.Holder, fmt.Sprintf("%d milliseconds", l.TTL.Milliseconds()), epoch)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return 0, ErrLeaseLost

@@ -162,6 +162,38 @@ func TestALeaseHasOneHolder(t *testing.T) {
 	}
 }
 
+// A lease that was taken by a clock which was ahead, and was set back since, is not waited
+// for until then, and whoever holds it finds out that it is lost. One of another member
+// that holds it for long by the clock as it is, is waited for.
+func TestALeaseOfAClockThatWasAhead(t *testing.T) {
+	pool := database(t)
+	a := pg.Lease{Pool: pool, Schema: "s", Name: "l", Holder: "a", TTL: 10 * time.Second}
+	b := pg.Lease{Pool: pool, Schema: "s", Name: "l", Holder: "b", TTL: time.Second}
+	for _, ahead := range []string{"2 minutes", "1 hour", "1 day", "1 year"} {
+		held, err := a.Acquire(t.Context(), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, longer := range []string{"1 minute", "1 year", "infinity"} {
+			exec(t, pool, "UPDATE s.lease SET expires_at = CASE $1 WHEN 'infinity' THEN 'infinity' ELSE now() + nullif($1, 'infinity')::interval END", longer)
+			if _, err := b.Acquire(t.Context(), 0); !errors.Is(err, pg.ErrLeaseLost) {
+				t.Fatalf("a lease of another member that expires in %s is taken: %v", longer, err)
+			}
+		}
+		exec(t, pool, "UPDATE s.lease SET taken_at = taken_at + $1::interval", ahead)
+		taken, err := b.Acquire(t.Context(), 0)
+		if err != nil || taken <= held {
+			t.Fatalf("ahead by %s: epoch %d after %d, %v", ahead, taken, held, err)
+		}
+		if _, err := a.Acquire(t.Context(), held); !errors.Is(err, pg.ErrLeaseLost) {
+			t.Fatalf("ahead by %s, and it was taken by another: %v", ahead, err)
+		}
+		if err := b.Release(t.Context(), taken); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // Nobody gets an expired lease while a write that it guards is not committed.
 func TestAGuardedWriteKeepsTheLease(t *testing.T) {
 	pool := database(t)

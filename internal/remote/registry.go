@@ -15,6 +15,8 @@ type Connector struct {
 	Scheme string
 	// Example is such a URL, for messages.
 	Example string
+	// About says what the connector can.
+	About About
 	// Port is the protocol's own. Empty: there is no server, the files are this
 	// machine's.
 	Port string

@@ -143,6 +143,9 @@ type Config struct {
 	// Cookie is what the header Cookie says to the base's server, "name=value; …"
 	// (HTTP). What a server sets is not kept.
 	Cookie string
+	// Headers are what the base's server is told besides with each request, "Name: value",
+	// one a line (HTTP).
+	Headers string
 	// Feed is the address of an RSS or Atom feed, relative to the base, that shows the
 	// files below the base in place of index pages (HTTP). What it doesn't show may be
 	// there all the same.

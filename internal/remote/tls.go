@@ -9,10 +9,11 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"slices"
 	"strings"
 	"time"
+
+	"tributary/internal/infile"
 )
 
 // TLSConfig is how a server's certificate is verified, which can't be turned off:
@@ -57,7 +58,7 @@ func trusted(file string) (*x509.CertPool, error) {
 		return nil, nil
 	}
 	roots := x509.NewCertPool()
-	pem, err := os.ReadFile(file)
+	pem, err := infile.Read(file)
 	if err == nil && !roots.AppendCertsFromPEM(pem) {
 		err = errors.New("it has no certificate in PEM form")
 	}

@@ -41,7 +41,7 @@ func Remote(s config.Source, connect, idle config.Duration, limits config.Limits
 		key    string
 		secret config.Secret
 		to     *string
-	}{{"token", s.Token, &c.Token}, {"cookie", s.Cookie, &c.Cookie}, {"proxy_password", s.ProxyPassword, &c.ProxyPassword}} {
+	}{{"token", s.Token, &c.Token}, {"cookie", s.Cookie, &c.Cookie}, {"headers", s.Headers, &c.Headers}, {"proxy_password", s.ProxyPassword, &c.ProxyPassword}} {
 		if *of.to, err = of.secret.Resolve(); err != nil {
 			return remote.Config{}, fmt.Errorf("source %s: %s: %w", s.ID, of.key, err)
 		}
@@ -71,7 +71,7 @@ type Parts struct {
 
 // Describe returns a source's particulars without secrets.
 func Describe(s config.Source) Parts {
-	p := Parts{Address: connectors.All().Server(remote.Config{URL: s.URL, Endpoint: s.Endpoint, Region: s.Region, VirtualHosted: s.VirtualHosted}), AccessKey: string(cmp.Or(s.Password, s.Token, s.Cookie))}
+	p := Parts{Address: connectors.All().Server(remote.Config{URL: s.URL, Endpoint: s.Endpoint, Region: s.Region, VirtualHosted: s.VirtualHosted}), AccessKey: string(cmp.Or(s.Password, s.Token, s.Cookie, s.Headers))}
 	if s.IdentityFile != "" {
 		p.AccessKey = "file:" + s.IdentityFile
 	}

@@ -49,12 +49,12 @@ func TestRemote(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := config.Source{ID: "a", URL: "sftp://reader@host/", Password: "env:TEST_PASSWORD", IdentityFile: "id", IdentityPassphrase: config.Secret("file:" + file), KnownHosts: "kh", HostKey: []string{"SHA256:x"}, Jump: []string{"u@hop"}, DisableEPSV: true,
-		Token: "env:TEST_PASSWORD", CAFile: "ca.pem", IdentityAgent: "sock", CertificatePin: []string{"sha256//x"}, Robots: config.RobotsIgnore, Cookie: "env:TEST_PASSWORD", Proxy: "http://u@proxy:1", ProxyPassword: "env:TEST_PASSWORD", Feed: "news.xml", WebDAV: true, Endpoint: "https://e", Region: "r", VirtualHosted: true}
+		Token: "env:TEST_PASSWORD", CAFile: "ca.pem", IdentityAgent: "sock", CertificatePin: []string{"sha256//x"}, Robots: config.RobotsIgnore, Cookie: "env:TEST_PASSWORD", Headers: "env:TEST_PASSWORD", Proxy: "http://u@proxy:1", ProxyPassword: "env:TEST_PASSWORD", Feed: "news.xml", WebDAV: true, Endpoint: "https://e", Region: "r", VirtualHosted: true}
 	c, err := Remote(s, config.Duration(time.Second), config.Duration(time.Minute), config.Limits{Reply: 1, Listing: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.URL != s.URL || c.Password != "hunter2" || c.IdentityFile != "id" || c.IdentityPassphrase != "secret phrase" || c.KnownHosts != "kh" || len(c.HostKey) != 1 || len(c.Jump) != 1 || !c.DisableEPSV || c.Token != "hunter2" || c.CAFile != "ca.pem" || c.IdentityAgent != "sock" || len(c.CertificatePin) != 1 || !c.IgnoreRobots || c.Cookie != "hunter2" || c.Proxy != s.Proxy || c.ProxyPassword != "hunter2" || c.Feed != "news.xml" || !c.WebDAV || c.Endpoint != "https://e" || c.Region != "r" || !c.VirtualHosted ||
+	if c.URL != s.URL || c.Password != "hunter2" || c.IdentityFile != "id" || c.IdentityPassphrase != "secret phrase" || c.KnownHosts != "kh" || len(c.HostKey) != 1 || len(c.Jump) != 1 || !c.DisableEPSV || c.Token != "hunter2" || c.CAFile != "ca.pem" || c.IdentityAgent != "sock" || len(c.CertificatePin) != 1 || !c.IgnoreRobots || c.Cookie != "hunter2" || c.Headers != "hunter2" || c.Proxy != s.Proxy || c.ProxyPassword != "hunter2" || c.Feed != "news.xml" || !c.WebDAV || c.Endpoint != "https://e" || c.Region != "r" || !c.VirtualHosted ||
 		c.ConnectTimeout != time.Second || c.IdleTimeout != time.Minute || c.Limits != (remote.Limits{Reply: 1, Listing: 2}) {
 		t.Errorf("configuration is %+v", c)
 	}
@@ -66,7 +66,7 @@ func TestRemote(t *testing.T) {
 			t.Errorf("with %s of its own: %s and %s, %v; want %s", own.given, c.ConnectTimeout, c.IdleTimeout, err, own.want)
 		}
 	}
-	for _, bad := range []config.Source{{ID: "a", Password: "env:TRIBUTARY_TEST_NO_SUCH"}, {ID: "a", IdentityPassphrase: "file:/no/such/file"}, {ID: "a", Token: "file:/no/such/file"}, {ID: "a", Cookie: "file:/no/such/file"}, {ID: "a", ProxyPassword: "file:/no/such/file"}} {
+	for _, bad := range []config.Source{{ID: "a", Password: "env:TRIBUTARY_TEST_NO_SUCH"}, {ID: "a", IdentityPassphrase: "file:/no/such/file"}, {ID: "a", Token: "file:/no/such/file"}, {ID: "a", Cookie: "file:/no/such/file"}, {ID: "a", Headers: "file:/no/such/file"}, {ID: "a", ProxyPassword: "file:/no/such/file"}} {
 		if _, err := Remote(bad, 0, 0, config.Limits{}); err == nil || !strings.Contains(err.Error(), "source a: ") {
 			t.Errorf("error is %v", err)
 		}

@@ -121,6 +121,12 @@ func (w *World) rank(f *File, a *control.Acquisition, t *control.Attempt) {
 		a.RankTime = t.ListedAt // of the look that was fetched; a later one may be listed by now
 	}
 	a.RankOwn = &own
+	for _, before := range f.Acquisitions {
+		// Our clock may have been set back between two looks of a source.
+		if before.Source == a.Source && before.Look < a.Look && before.RankOwn != nil && *before.RankOwn == own && a.RankTime != nil && before.RankTime != nil && before.RankTime.After(*a.RankTime) {
+			a.RankTime = before.RankTime
+		}
+	}
 }
 
 // ranked gives an acquisition the rank of the one that brought the same version

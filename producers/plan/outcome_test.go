@@ -433,6 +433,24 @@ func TestTheRankIsOfTheLookThatWasFetched(t *testing.T) {
 	}
 }
 
+// The version that a source shows later ranks higher, also if our clock was set back between
+// its looks.
+func TestRanksFollowLooksThoughOurClockIsSetBack(t *testing.T) {
+	for _, back := range []time.Duration{time.Second, time.Hour, 24 * time.Hour, 365 * 24 * time.Hour} {
+		s := newScene(t)
+		s.w.now = noon.Add(back)
+		s.show(own, 10)
+		s.complete(s.from(own), "sha-1")
+		s.w.now = noon
+		s.show(own, 11)
+		s.complete(s.from(own), "sha-2")
+		first, second := s.f.Acquisitions[0], s.f.Acquisitions[1]
+		if second.RankTime.Before(*first.RankTime) || *second.RankOrdinal <= *first.RankOrdinal {
+			t.Errorf("set back by %s: the first version ranks by %s and %d, the next by %s and %d", back, first.RankTime, *first.RankOrdinal, second.RankTime, *second.RankOrdinal)
+		}
+	}
+}
+
 func TestAFileThatFailedForGoodIsTriedAgainWithGrowingPauses(t *testing.T) {
 	s := newScene(t)
 	s.show(own, 10)

@@ -5,15 +5,22 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
+	"tributary/internal/config"
 	"tributary/internal/pg"
 	"tributary/internal/remote"
+	"tributary/internal/remote/connectors"
+	sourceconfig "tributary/internal/source"
+	"tributary/producers/sources"
 	"tributary/schemas"
+	"tributary/sql/control"
 	"tributary/sql/outbox"
 )
 
@@ -25,10 +32,61 @@ type ByHand struct {
 	Detail    string `json:"detail"` // why it was not announced
 }
 
-// Announce looks at paths of a source (ACTION/NAME) on a session, and announces those
+// Hand announces files that a person names.
+type Hand struct {
+	Pool   *pgxpool.Pool // of control
+	Outbox outbox.Outbox // of control
+	Config config.Config
+	Log    *slog.Logger
+	Now    func() time.Time
+}
+
+// UnreachableError says that a source could not be looked at.
+type UnreachableError struct{ cause error }
+
+func (e *UnreachableError) Error() string { return e.cause.Error() }
+func (e *UnreachableError) Unwrap() error { return e.cause }
+
+// NotFetchedError says that a source is one from which nothing is fetched.
+type NotFetchedError struct{ Source, State string }
+
+func (e *NotFetchedError) Error() string {
+	return fmt.Sprintf("%s is %s, so nothing is fetched from it: tributary sources resume %s", e.Source, e.State, e.Source)
+}
+
+// Announce connects to a source and announces paths of it, by somebody's order. A source
+// that is not there is an error of sources.Refused; others that people can mend are a
+// NotFetchedError or an UnreachableError.
+func (h Hand) Announce(ctx context.Context, source string, paths []string, by control.Decision) ([]ByHand, error) {
+	known, err := sources.Present(ctx, h.Pool, []string{source})
+	if err != nil {
+		return nil, err
+	}
+	if known[0].State != control.SourceAvailable {
+		return nil, &NotFetchedError{source, known[0].State}
+	}
+	src, err := config.ParseDefinition(known[0].Definition)
+	if err != nil {
+		return nil, err
+	}
+	r, err := sourceconfig.Remote(src, h.Config.Poll.ConnectTimeout, h.Config.Poll.IdleTimeout, h.Config.Limits)
+	if err != nil {
+		return nil, &UnreachableError{err}
+	}
+	r.Gate = control.GateTo(h.Pool, src, known[0].Server, h.Now, h.Log)
+	session, err := connectors.All().Dial(ctx, r)
+	if err != nil {
+		return nil, &UnreachableError{err}
+	}
+	defer session.Close()
+	return announce(ctx, h.Pool, h.Outbox, session, source, paths, by)
+}
+
+// announce looks at paths of a source (ACTION/NAME) on a session, and announces those
 // where there is a file, in one transaction. They are judged as the announcements of
-// any other program; the same said again is the same announcement.
-func Announce(ctx context.Context, db pg.Beginner, out outbox.Outbox, session remote.Session, source string, paths []string, now time.Time) ([]ByHand, error) {
+// any other program; the same said again is the same announcement. Each time an event tells
+// who ordered it.
+func announce(ctx context.Context, db pg.Beginner, out outbox.Outbox, session remote.Session, source string, paths []string, by control.Decision) ([]ByHand, error) {
 	done := make([]ByHand, 0, len(paths))
 	var messages []schemas.Message
 	for _, path := range paths {
@@ -40,10 +98,10 @@ func Announce(ctx context.Context, db pg.Beginner, out outbox.Outbox, session re
 		case errors.As(err, &whole):
 			one.Detail = whole.Error()
 		case err != nil:
-			return nil, fmt.Errorf("%s: %w", path, err)
+			return nil, &UnreachableError{fmt.Errorf("%s: %w", path, err)}
 		default:
 			one.Announced, one.Size = true, e.Size
-			messages = append(messages, byHand(source, action, name, e, now))
+			messages = append(messages, byHand(source, action, name, e, by)...)
 		}
 		done = append(done, one)
 	}
@@ -78,7 +136,9 @@ func stat(ctx context.Context, session remote.Session, action, name string) (rem
 	return e, nil
 }
 
-func byHand(source, action, name string, e remote.Entry, now time.Time) schemas.Message {
+// byHand are the announcement of a file, and the event that says who ordered it: programs
+// that read announcements need not know.
+func byHand(source, action, name string, e remote.Entry, by control.Decision) []schemas.Message {
 	file := schemas.FileID(action, name)
 	body := &schemas.FileDiscovered{
 		Scope: schemas.Scope{Run: schemas.LiveRun, Source: source}, FileRef: fileRef(file, name, action), Change: "new", Size: e.Size,
@@ -87,8 +147,19 @@ func byHand(source, action, name string, e remote.Entry, now time.Time) schemas.
 		at := e.ModTime.UTC().Truncate(time.Microsecond)
 		body.ModTime = &at
 	}
-	return schemas.Message{
+	m := schemas.Message{
 		ID:    schemas.EventID("announce", schemas.LiveRun, source+"/"+file, strconv.FormatInt(e.Size, 10), e.ModTime.UTC().Format(time.RFC3339Nano)),
-		Topic: schemas.FileDiscoveredTopic, Key: file, Stage: "announce", Subject: action + "/" + name, Time: now, Body: body,
+		Topic: schemas.FileDiscoveredTopic, Key: file, Stage: "announce", Subject: action + "/" + name, Time: by.At, Body: body,
 	}
+	told := map[string]string{"by": by.By, "announcement": m.ID}
+	if by.Reason != "" {
+		told["reason"] = by.Reason
+	}
+	return []schemas.Message{m, {
+		ID:    schemas.EventID("announce", schemas.LiveRun, m.ID, "ordered", by.At.UTC().Format(time.RFC3339Nano)),
+		Topic: schemas.StatusChangedTopic, Key: file, Stage: m.Stage, Subject: m.Subject, Time: by.At, Body: &schemas.StatusChanged{
+			Scope: body.Scope, FileRef: body.FileRef, Entity: schemas.EntityAnnouncement, Note: "announced", Message: by.Said("announced at " + source),
+			FileSize: e.Size, ModTime: body.ModTime, Attributes: told,
+		},
+	}}
 }

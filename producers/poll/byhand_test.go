@@ -4,7 +4,9 @@ package poll
 
 import (
 	"errors"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -31,9 +33,10 @@ func TestAnnounceByHand(t *testing.T) {
 		{Path: "other/" + good, Detail: noPath},
 		{Path: "add/../" + good, Detail: noPath},
 	}
-	var ids []string
-	for range 2 {
-		got, err := Announce(t.Context(), b.deps.Pool, b.deps.Outbox, b.server, "src", paths, b.now)
+	var ids, orders []string
+	for n := range 2 {
+		by := control.Decision{By: "ann", Reason: "mice", At: b.now.Add(time.Duration(n) * time.Second)}
+		got, err := announce(t.Context(), b.deps.Pool, b.deps.Outbox, b.server, "src", paths, by)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -41,6 +44,10 @@ func TestAnnounceByHand(t *testing.T) {
 			t.Errorf("announced (- want, + got):\n%s", d)
 		}
 		for _, m := range outboxtest.Drain(t, b.deps.Pool, control.Schema, b.deps.Outbox.Codec) {
+			if told, ok := m.Body.(*schemas.StatusChanged); ok {
+				orders = append(orders, m.ID+" "+told.Entity+" "+m.Subject+" "+told.Message+" "+told.Attributes["by"]+" "+told.Attributes["announcement"])
+				continue
+			}
 			body, ok := m.Body.(*schemas.FileDiscovered)
 			if !ok || m.Topic != schemas.FileDiscoveredTopic {
 				t.Fatalf("an event of %s was written", m.Topic)
@@ -56,8 +63,12 @@ func TestAnnounceByHand(t *testing.T) {
 	if len(ids) != 2 || ids[0] != ids[1] {
 		t.Errorf("the announcements are %v: said again they are the same", ids)
 	}
+	if len(orders) != 2 || orders[0] == orders[1] || !strings.HasSuffix(orders[1], " announcement add/"+good+" announced at src by ann: mice ann "+ids[0]) {
+		t.Errorf("who ordered it is told as %q", orders)
+	}
 	b.server.fail = errors.New("the connection is lost")
-	if _, err := Announce(t.Context(), b.deps.Pool, b.deps.Outbox, b.server, "src", paths, b.now); err == nil {
-		t.Error("a lost connection is no error")
+	var lost *UnreachableError
+	if _, err := announce(t.Context(), b.deps.Pool, b.deps.Outbox, b.server, "src", paths, control.Decision{By: "ann", At: b.now}); !errors.As(err, &lost) {
+		t.Errorf("a lost connection is %v", err)
 	}
 }

@@ -38,8 +38,18 @@ func (s *Poller) compare(ctx context.Context, conn *pgxpool.Conn, p polled, c *c
 	if err := s.forgetNoChecksums(ctx, conn, p.Poll, c); err != nil {
 		return err
 	}
-	if err := s.leaveUndone(ctx, conn, p, c); err != nil {
+	if err := c.twins.find(ctx, conn); err != nil {
 		return err
+	}
+	leaves := p.source.Leaves()
+	if leaves {
+		// What is only shown otherwise is not changed.
+		if err := s.sameTimes(ctx, conn, p, c); err != nil {
+			return err
+		}
+		if err := s.leaveSome(ctx, conn, p, c); err != nil {
+			return err
+		}
 	}
 	hosts := p.source.Shown(s.canonical)
 	if c.listed <= control.ShownAtOnce {
@@ -52,8 +62,10 @@ func (s *Poller) compare(ctx context.Context, conn *pgxpool.Conn, p polled, c *c
 		return err
 	}
 	hosts = p.source.Shown(s.canonical)
-	if err := s.sameTimes(ctx, conn, p, c); err != nil {
-		return err
+	if !leaves {
+		if err := s.sameTimes(ctx, conn, p, c); err != nil {
+			return err
+		}
 	}
 	bounds, bounded, err := s.bounds(ctx, conn, p, c.listed)
 	if err != nil {

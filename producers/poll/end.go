@@ -83,7 +83,7 @@ func (s *Poller) endOnce(ctx context.Context, db pg.Beginner, p control.Poll, c 
 				return err
 			}
 		}
-		if changed := c.found(); changed || state == "complete" {
+		if changed := c.found() || c.ripen > 0; changed || state == "complete" {
 			p.NoChecksumsAt = c.noChecksumsAt(p, state, now)
 			if err := control.CountUnchanged(ctx, tx, p, changed, now); err != nil {
 				return err
@@ -102,6 +102,9 @@ func (s *Poller) endOnce(ctx context.Context, db pg.Beginner, p control.Poll, c 
 				return err
 			}
 			if err := s.goBy(ctx, tx, p, c); err != nil {
+				return err
+			}
+			if err := s.keepTwins(ctx, tx, p, c); err != nil {
 				return err
 			}
 		}
@@ -141,7 +144,7 @@ func (s *Poller) after(ctx context.Context, tx pgx.Tx, p control.Poll, c counts,
 		return control.SetDue(ctx, tx, p.Source, now.Add(s.cfg.Settle.D()))
 	case !p.Rests:
 		return nil
-	case c.waiting.Entries == 0:
+	case c.waiting.Entries == 0 && c.ripen == 0:
 		return control.Rest(ctx, tx, p)
 	}
 	return nil

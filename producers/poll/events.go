@@ -122,6 +122,7 @@ func taskEvent(p control.Poll, c counts, o outcome, now time.Time) schemas.Messa
 		told["largest"] = strconv.FormatInt(c.largest, 10)
 	}
 	c.ignored.attributes(told)
+	c.twins.attributes(told)
 	c.kept.attributes(told)
 	c.passing.attributes(told)
 	c.clock.attributes(told)

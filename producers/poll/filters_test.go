@@ -5,6 +5,7 @@ package poll
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -41,7 +42,7 @@ func TestFilteredEntriesAreLeft(t *testing.T) {
 	if got := b.text("SELECT string_agg(name || ' ' || reason || ' ' || rule, ', ' ORDER BY ordinal) FROM control.ignored"); got != want {
 		t.Errorf("ignored: %s, want %s", got, want)
 	}
-	got, err := sources.TestFilters(t.Context(), b.deps.Pool, "src", config.Filters{{Exclude: "edit/*"}, {Exclude: "*2031*"}})
+	got, err := sources.TestFilters(t.Context(), b.deps.Pool, config.Source{ID: "src", Filters: config.Filters{{Exclude: "edit/*"}, {Exclude: "*2031*"}}}, b.now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,6 +58,63 @@ func TestFilteredEntriesAreLeft(t *testing.T) {
 	b.listing()
 	if got := b.text("SELECT count(*) FROM control.hosting WHERE state = 'present'"); got != "3" {
 		t.Errorf("without filters %s files are hosted", got)
+	}
+}
+
+// TestBoundsAreTried holds that bounds are tried on what a source showed last, also of
+// what it leaves by now.
+func TestBoundsAreTried(t *testing.T) {
+	b := newBench(t)
+	b.once = true
+	src := b.defined()
+	src.MinSize, src.MaxSize, src.Filters = 10, 1000, config.Filters{{Exclude: "*-06.*"}}
+	b.define(src)
+	for day, f := range []struct {
+		size int64
+		age  time.Duration
+	}{{9, 3 * time.Hour}, {50, 3 * time.Hour}, {500, 3 * time.Hour}, {50, time.Hour - time.Second}, {50, 72 * time.Hour}, {500, 72 * time.Hour}} {
+		b.showAt(named(day+1), f.size, b.now.Add(-f.age))
+	}
+	b.showAt(named(7), -1, time.Time{}) // says nothing of itself
+	b.showAt(named(8), 50, b.now.Add(-3*time.Hour))
+	b.listing()
+	b.showAt(named(8), 5000, b.now.Add(-3*time.Hour)) // is known, and too large by now
+	b.listing()
+	if got := b.text("SELECT count(*) FROM control.hosting WHERE state = 'present'"); got != "6" {
+		t.Fatalf("%s files are hosted", got)
+	}
+	in := func(day int) string { return "add/" + named(day) }
+	for about, tc := range map[string]struct {
+		change func(*config.Source)
+		want   []sources.Filtered
+	}{
+		"as it is": {func(*config.Source) {}, []sources.Filtered{
+			{Filter: "exclude: *-06.*", Entries: 1, First: in(6)}, {Filter: "min_size: 10", Entries: 1, First: in(1)}, {Filter: "max_size: 1kB", Entries: 1, First: in(8)}, {Taken: true, Entries: 5, First: in(2)}}},
+		"nothing": {func(s *config.Source) { s.MinSize, s.MaxSize, s.Filters = 0, 0, nil }, []sources.Filtered{{Taken: true, Entries: 8, First: in(1)}}},
+		"all": {func(s *config.Source) {
+			s.MinSize, s.MaxSize, s.MinAge, s.MaxAge = 20, 100, config.Duration(time.Hour), config.Duration(48*time.Hour)
+			s.Filters = config.Filters{{Include: "*-0[1-5].*"}, {Exclude: "*-08.*"}}
+		}, []sources.Filtered{
+			{Filter: "include: *-0[1-5].*", Taken: true, Entries: 1, First: in(2)}, {Filter: "exclude: *-08.*", Entries: 1, First: in(8)},
+			{Filter: "min_size: 20", Entries: 1, First: in(1)}, {Filter: "max_size: 100", Entries: 2, First: in(3)},
+			{Filter: "max_age: 48h", Entries: 1, First: in(5)}, {Filter: "min_age: 1h", Entries: 1, First: in(4)}, {Taken: true, Entries: 1, First: in(7)}}},
+	} {
+		tried := src
+		tc.change(&tried)
+		got, err := sources.TestFilters(t.Context(), b.deps.Pool, tried, b.now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(tc.want, got); d != "" {
+			t.Errorf("%s (- want, + got):\n%s", about, d)
+		}
+	}
+	// By the server's clock, which is two hours ahead, the youngest is older than an hour.
+	b.exec(`UPDATE control.source SET clock = '{"server": "host:22", "told": {"least": 7200000000000, "most": 7200000000000}}'`)
+	src = config.Source{ID: "src", MinAge: config.Duration(time.Hour)}
+	got, err := sources.TestFilters(t.Context(), b.deps.Pool, src, b.now)
+	if d := cmp.Diff([]sources.Filtered{{Filter: "min_age: 1h"}, {Taken: true, Entries: 8, First: in(1)}}, got); err != nil || d != "" {
+		t.Errorf("by its clock (- want, + got):\n%s%v", d, err)
 	}
 }
 

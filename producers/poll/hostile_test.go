@@ -184,8 +184,9 @@ func TestAnInvalidEntryIsRejected(t *testing.T) {
 func TestThePollsEventAlwaysFits(t *testing.T) {
 	b := newBench(t)
 	b.cfg.Attempts = 1
+	long := noise(1 << 16)
 	for i := range 2 * b.cfg.MaxIgnored {
-		b.server.dirs["add"] = append(b.server.dirs["add"], remote.Entry{Name: fmt.Sprint(i) + noise(1<<16)})
+		b.server.dirs["add"] = append(b.server.dirs["add"], remote.Entry{Name: fmt.Sprint(i) + long})
 	}
 	b.cfg.MaxListingBytes = 1 << 30
 	b.server.fail = &remote.Error{Op: "list", Err: errors.New(noise(5<<20) + "\x00\xff\u202e\x1b[31m")}

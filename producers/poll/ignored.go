@@ -1,6 +1,7 @@
 package poll
 
 import (
+	"iter"
 	"strconv"
 	"strings"
 
@@ -17,23 +18,23 @@ type ignored struct {
 }
 
 func (g *ignored) add(e control.Ignored) {
-	if g.byReason == nil {
-		g.byReason = map[string]int{}
-	}
-	g.total++
-	g.byReason[e.Reason]++
+	g.count(e.Reason, 1)
 	if len(g.first) < g.keep {
 		g.first = append(g.first, e)
 	}
 }
 
-// ahead counts entries of a reason, the first of which are kept before all others.
-func (g *ignored) ahead(reason string, n int, first []control.Ignored) {
+// count counts entries without their names.
+func (g *ignored) count(reason string, n int) {
 	if g.byReason == nil {
 		g.byReason = map[string]int{}
 	}
 	g.total += n
 	g.byReason[reason] += n
+}
+
+// ahead keeps names of entries that were counted before all others.
+func (g *ignored) ahead(first []control.Ignored) {
 	g.first = append(first, g.first...)
 	g.first = g.first[:min(len(g.first), g.keep)]
 }
@@ -41,20 +42,31 @@ func (g *ignored) ahead(reason string, n int, first []control.Ignored) {
 // maxNames is how long the names are that an event tells together, in bytes.
 const maxNames = 1000
 
-// names are the first names, quoted, as many as an event tells.
-func (g *ignored) names() string {
+// quoted are the first of paths, quoted so, as many as an event tells.
+func quoted(paths iter.Seq[string], quote func(string) string) string {
 	var b strings.Builder
-	for _, e := range g.first {
-		quoted := strconv.Quote(e.Directory + "/" + e.Name)
-		if b.Len()+len(quoted)+1 > maxNames {
+	for path := range paths {
+		path = quote(path)
+		if b.Len()+len(path)+1 > maxNames {
 			break
 		}
 		if b.Len() > 0 {
 			b.WriteByte(' ')
 		}
-		b.WriteString(quoted)
+		b.WriteString(path)
 	}
 	return b.String()
+}
+
+// names are the first names, as an event tells them.
+func (g *ignored) names() string {
+	return quoted(func(yield func(string) bool) {
+		for _, e := range g.first {
+			if !yield(e.Directory + "/" + e.Name) {
+				return
+			}
+		}
+	}, strconv.Quote)
 }
 
 // attributes are what an event tells of them.

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/fnv"
-	"io"
 	"io/fs"
 	"strconv"
 	"time"
@@ -22,9 +20,13 @@ import (
 type counts struct {
 	tally
 	listed, gone int
+	left         int             // what the listing shows that is new and not taken, beside what is listed
+	ripen        int             // of what is left, what is old enough one day
+	brokenOff    bool            // the listing, before its end
 	waiting      control.Waiting // left to the next polls
 	taken        control.Taken
 	ignored      ignored
+	twins        twins
 	refused      refused
 	kept         kept
 	checksums    bool          // the listing shows checksums beside files
@@ -97,6 +99,11 @@ func (s *Poller) list(ctx, storing context.Context, p polled, cfg remote.Config,
 	c.clock = s.clockwork(p)
 	defer func() { c.clock.ended = s.deps.Now() }()
 	cfg.Known, cfg.Trace, cfg.Clock = l.known, c.trace, c.clock.session
+	if p.source.LatestOnly { // by names, which are read while it lists
+		if err := s.deps.Centres.Renew(storing); err != nil {
+			return nil, &storeError{err}
+		}
+	}
 	session, err := s.deps.Dial(ctx, cfg)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%w: %w", errBaseMissing, err)
@@ -176,10 +183,14 @@ func (l *listed) add(action string, e remote.Entry) error {
 		l.sample.consider(action, e)
 	}
 	if reason != "" {
-		l.c.ignored.add(control.Ignored{Directory: action, Name: name, Reason: reason, Rule: rule})
-		return l.addOther(action, name, reason, e)
+		other := shownOther(action, name, reason, e)
+		l.c.ignored.add(control.Ignored{Directory: action, Name: name, Reason: reason, Rule: rule, Shown: seen(other, e.Precision)})
+		return l.addOther(other)
 	}
 	row := control.Entry{File: schemas.FileID(action, name), Action: action, Name: name, Size: e.Size, Invalid: e.Invalid, Message: remote.Clean(e.Message), Precision: milliseconds(e.Precision), Yearless: e.Yearless, Known: e.Known, Attributes: e.Attributes}
+	if l.poll.source.LatestOnly {
+		l.nameOf(&row)
+	}
 	l.c.clock.shows(e)
 	switch t := e.ModTime.UTC().Truncate(time.Microsecond); {
 	case e.ModTime.IsZero():
@@ -195,9 +206,19 @@ func (l *listed) add(action string, e remote.Entry) error {
 	return nil
 }
 
-// addOther takes an entry that is no file of ours. What a directory has as its size
-// and time changes with what is in it, and says nothing.
-func (l *listed) addOther(action, name, reason string, e remote.Entry) error {
+// seen is what is shown of an entry beside its name, exact to precision.
+func seen(e listing.Entry, precision time.Duration) control.Seen {
+	as := control.Seen{Size: e.Size}
+	if e.ModTime != nil {
+		by := e.ModTime.Add(time.Duration(milliseconds(precision)) * time.Millisecond)
+		as.ChangedBy = &by
+	}
+	return as
+}
+
+// shownOther is an entry that is no file of ours, as a listing keeps it. What a directory
+// has as its size and time changes with what is in it, and says nothing.
+func shownOther(action, name, reason string, e remote.Entry) listing.Entry {
 	other := listing.Entry{Directory: action, Name: name, Size: max(e.Size, -1), Note: reason}
 	if t := e.ModTime.UTC().Truncate(time.Microsecond); !e.ModTime.IsZero() && t.Year() >= 1 && t.Year() <= 9999 {
 		other.ModTime = &t
@@ -205,43 +226,15 @@ func (l *listed) addOther(action, name, reason string, e remote.Entry) error {
 	if e.Kind == remote.Dir {
 		other.Size, other.ModTime = -1, nil
 	}
+	return other
+}
+
+// addOther takes an entry that is no file of ours.
+func (l *listed) addOther(other listing.Entry) error {
 	if l.others = append(l.others, other); len(l.others) == chunk {
 		return l.flush()
 	}
 	return nil
-}
-
-// forgetting is how rarely a file's exact time is asked for where a server has to be
-// asked for each and nothing has changed to be seen: in one of so many polls, by
-// chance. A version that has its predecessor's size, and a time that its sender
-// has set to the same minute, or the same day where that is long ago, is found so.
-const forgetting = 24
-
-// known is what control has of entries of a directory.
-func (l *listed) known(action string, entries []remote.Entry) ([]remote.Entry, error) {
-	files := make([]string, len(entries))
-	for i, e := range entries {
-		files[i] = schemas.FileID(action, KeptName(e.Name))
-	}
-	shown, err := control.ShownBefore(l.storing, l.conn, l.poll.Source, files)
-	if err != nil {
-		return nil, &storeError{err}
-	}
-	out := make([]remote.Entry, len(entries))
-	for i, file := range files {
-		if s, ok := shown[file]; ok && s.ModTime != nil && !l.forgets(file) {
-			out[i] = remote.Entry{Name: entries[i].Name, Size: s.Size, ModTime: *s.ModTime}
-		}
-	}
-	return out, nil
-}
-
-// forgets tells whether this poll asks for a file's time whatever is known. It
-// does so again when it is repeated.
-func (l *listed) forgets(file string) bool {
-	h := fnv.New64a()
-	_, _ = io.WriteString(h, l.poll.ID+file)
-	return h.Sum64()%forgetting == 0
 }
 
 // flush stores the entries at hand. One that the database refuses is stored as
@@ -286,8 +279,9 @@ func (l *listed) store(rows []control.Entry) error {
 		return err
 	}
 	l.c.listed += len(rows) - len(repeated)
+	l.c.twins.add(rows, repeated)
 	for _, e := range repeated {
-		l.c.ignored.add(control.Ignored{Directory: e.Action, Name: e.Name, Reason: "repeated"})
+		l.c.ignored.add(control.Ignored{Directory: e.Action, Name: e.Name, Reason: "repeated", Shown: control.Seen{Size: -1}})
 		l.others = append(l.others, listing.Entry{Directory: e.Action, Name: e.Name, Size: e.Size, ModTime: e.ModTime, Note: "repeated"})
 	}
 	return nil

@@ -28,10 +28,9 @@ func (l noted) List(ctx context.Context, dir string, yield func(remote.Entry) er
 	return l.Session.List(ctx, dir, yield)
 }
 
-// Every protocol shows the times of directories by one listing of the base, in place of
-// those of what is passed over, and a file that comes is listed by the next poll.
-func TestEveryProtocolIsPolledMinimally(t *testing.T) {
-	for name, start := range map[string]func(t *testing.T, root string) remote.Config{
+// realServers are servers of each protocol, which show what lies in root.
+func realServers() map[string]func(t *testing.T, root string) remote.Config {
+	return map[string]func(t *testing.T, root string) remote.Config{
 		"file": func(_ *testing.T, root string) remote.Config { return remote.Config{URL: "file://" + root} },
 		"sftp": func(t *testing.T, root string) remote.Config {
 			s, err := servers.StartSSHD(t.Context(), servers.SSHDOptions{Dir: t.TempDir()})
@@ -68,7 +67,13 @@ func TestEveryProtocolIsPolledMinimally(t *testing.T) {
 			t.Cleanup(s.Stop)
 			return remote.Config{URL: s.URL("/")}
 		},
-	} {
+	}
+}
+
+// Every protocol shows the times of directories by one listing of the base, in place of
+// those of what is passed over, and a file that comes is listed by the next poll.
+func TestEveryProtocolIsPolledMinimally(t *testing.T) {
+	for name, start := range realServers() {
 		t.Run(name, func(t *testing.T) {
 			root := filepath.Join(t.TempDir(), "served")
 			write := func(path string) {

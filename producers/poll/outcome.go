@@ -84,6 +84,7 @@ func (s *Poller) poll(ctx context.Context, p control.Poll, log *slog.Logger) err
 		log.Warn("the listing is not one from which anything may be taken", "error", text(listErr))
 		return s.end(ctx, conn, p, c, outcome{state: "failed", exception: exception(listErr), message: text(listErr), after: asked})
 	}
+	c.brokenOff = listErr != nil
 	recErr := s.recordInTime(ctx, conn, polled{p, src}, &c)
 	if recErr != nil && !errors.Is(recErr, errUnrecorded) {
 		return recErr
@@ -203,7 +204,7 @@ func conclude(c counts, listErr error, log *slog.Logger) outcome {
 			return outcome{state: "minimal"}
 		}
 		return outcome{state: "complete"}
-	case c.listed > 0 || errors.Is(listErr, errBaseEmptied) || errors.Is(listErr, errDirectoryMissing) || errors.Is(listErr, errRefused):
+	case c.listed+c.left > 0 || errors.Is(listErr, errBaseEmptied) || errors.Is(listErr, errDirectoryMissing) || errors.Is(listErr, errRefused):
 		log.Warn("listing broke off; what it showed is recorded, nothing is concluded from what it lacks", "error", o.message)
 	default:
 		o.state = "failed"

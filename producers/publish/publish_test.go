@@ -120,7 +120,7 @@ func (b *bench) newPublisher(batch int, d Deps) *Publisher {
 	d.Prefix, d.Pool, d.Client, d.Log, d.Metrics = "p", b.pool, b.connect(kgo.ManualFlushing()), slog.New(slog.DiscardHandler), prometheus.NewRegistry()
 	cfg := config.Default().Publish
 	cfg.Batch = batch
-	cfg.LeaseTTL = config.Duration(time.Hour) // taken away by the test alone
+	cfg.LeaseTTL = config.Duration(5 * time.Minute) // taken away by the test alone
 	return New(cfg, d)
 }
 

@@ -77,10 +77,11 @@ func (s *Scheduler) turn(ctx context.Context, synced *bool) error {
 	if err != nil {
 		return err
 	}
+	is.Windows = is.Windows || is.SetBack // which closes all windows, so that the next ones are found
 	for _, step := range []struct {
 		due bool
 		do  func(context.Context) error
-	}{{is.Maintained, s.endMaintenance}, {is.Windows, s.windows}, {is.Overruns, s.overruns}} {
+	}{{is.SetBack, s.setBack}, {is.Maintained, s.endMaintenance}, {is.Windows, s.windows}, {is.Overruns, s.overruns}} {
 		if !step.due {
 			continue
 		}

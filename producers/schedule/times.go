@@ -87,3 +87,17 @@ func (s *Scheduler) endMaintenance(ctx context.Context) error {
 		return sourcestate.EndMaintenance(ctx, tx, s.deps.Outbox, now)
 	})
 }
+
+// setBack has nothing wait for moments that our clock will come to again only because it
+// was ahead when they were written.
+func (s *Scheduler) setBack(ctx context.Context) error {
+	var by time.Duration
+	err := pg.InTx(ctx, s.deps.Pool, func(tx pgx.Tx) (err error) {
+		by, err = control.WaitNoLonger(ctx, tx, s.deps.Now())
+		return err
+	})
+	if err == nil && by > 0 {
+		s.deps.Log.Warn("our clock was set back since the last session was opened: what waited for a moment that now lies ahead waits no longer", "by", by.Round(time.Second))
+	}
+	return err
+}

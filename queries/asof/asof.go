@@ -56,8 +56,9 @@ type Reader struct {
 	// Postgres says where the tables are made, on a connection of their own.
 	Postgres *pgxpool.Pool
 	// Writer returns what fills an empty schema that is made as the tracker's
-	// is, with the tracker's own code.
-	Writer func(schema string) Write
+	// is, with the tracker's own code; with the attempts of shadow runs, if these are
+	// wanted.
+	Writer func(schema string, shadows bool) Write
 	// MaxEvents bounds what is read; 0: DefaultMaxEvents.
 	MaxEvents int64
 	// MaxMemory bounds what each statement takes of the history's memory, in bytes;
@@ -98,7 +99,7 @@ const temporary = "pg_temp"
 // At makes the tracker's tables as they were at a moment, as far as the scope
 // goes, and lets ask read them. Statements are written as for the tracker.
 func (r *Reader) At(ctx context.Context, moment time.Time, s Scope, ask func(q pg.Querier, f Filled) error) error {
-	return r.with(ctx, func(p *past) error {
+	return r.with(ctx, s.Replays, func(p *past) error {
 		filled, err := p.filled(ctx)
 		if err != nil {
 			return err
@@ -109,6 +110,11 @@ func (r *Reader) At(ctx context.Context, moment time.Time, s Scope, ask func(q p
 		}
 		if err := p.fill(ctx, parts); err != nil {
 			return err
+		}
+		if s.Findings {
+			if err := p.found(ctx, moment); err != nil {
+				return err
+			}
 		}
 		return ask(p, filled)
 	})
@@ -135,9 +141,11 @@ type past struct {
 	seen  int64 // events when statistics were last taken
 }
 
-// with has do read tables that are made for it.
-func (r *Reader) with(ctx context.Context, do func(p *past) error) error {
+// with has do read tables that are made for it, of shadow runs' attempts too if it asks
+// for them.
+func (r *Reader) with(ctx context.Context, shadows bool, do func(p *past) error) error {
 	return r.connected(ctx, func(p *past) error {
+		p.write = r.Writer(temporary, shadows)
 		if err := p.make(ctx); err != nil {
 			return err
 		}
@@ -158,7 +166,7 @@ func (r *Reader) connected(ctx context.Context, do func(p *past) error) (err err
 			err = fmt.Errorf("close the connection to Postgres: %w", cerr)
 		}
 	}()
-	return do(&past{Reader: r, conn: conn, write: r.Writer(temporary)})
+	return do(&past{Reader: r, conn: conn})
 }
 
 // make makes the tables. What refers to what is not checked: the events of a

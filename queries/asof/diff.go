@@ -60,7 +60,7 @@ func (r *Reader) Diff(ctx context.Context, from, to time.Time, s Scope, tell fun
 	if !from.Before(to) {
 		return fmt.Errorf("nothing can change from %s to %s: the first moment must be before the second", from.Format(time.RFC3339Nano), to.Format(time.RFC3339Nano))
 	}
-	return r.with(ctx, func(p *past) error {
+	return r.with(ctx, false, func(p *past) error {
 		d := &Difference{From: from, To: to, past: p}
 		var err error
 		if d.Filled, err = p.filled(ctx); err != nil {

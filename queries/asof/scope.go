@@ -23,7 +23,8 @@ type Scope struct {
 
 	Exception string // files of which, or of whose documents, something was told with it
 	Failed    string // files of which, or of whose documents, something has failed in this phase
-	Replays   bool   // replays, and of files what was told of the replays' attempts only
+	Findings  bool   // what batch ends told of findings, in the table found
+	Replays   bool   // replays, and of files what was told of the replays' attempts only, shadows' too
 }
 
 // ScopeOf is what a list of files or documents needs.

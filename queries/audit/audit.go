@@ -12,6 +12,7 @@ import (
 
 	"tributary/internal/pg"
 	"tributary/queries/report"
+	"tributary/schemas"
 )
 
 // Account is the kind of what is about accounts, tokens and links.
@@ -19,7 +20,7 @@ const Account = "account"
 
 // Kinds are what orders are about.
 func Kinds() []string {
-	return []string{Account, "centre", "dead_letter", "document", "file", "member", "reference", "replay", "source"}
+	return []string{Account, schemas.EntityAnnouncement, "centre", "dead_letter", "document", "file", "member", "reference", "replay", "source"}
 }
 
 // Order is something that somebody has ordered.

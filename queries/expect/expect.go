@@ -30,7 +30,6 @@ type History struct {
 	// Seen is when the last complete poll ended: until then it is known that nothing has
 	// come after the last find. Zero: there was none.
 	Seen    time.Time
-	Failing bool        // its last poll failed
 	Resumed []time.Time // when it became available, the first time included
 	Finds   []Find      // the newest, in any order
 	Fetches []Fetch     // the newest, in any order

@@ -1,6 +1,8 @@
 package expect
 
 const (
-	FindsSQL = findsSQL
-	MaxFinds = maxFinds
+	FindsSQL   = findsSQL
+	FetchesSQL = fetchesSQL
+	MaxFinds   = maxFinds
+	MaxFetches = maxFetches
 )

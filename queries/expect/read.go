@@ -19,101 +19,71 @@ const (
 	maxFinds = 500
 	// maxFetches is from how many of these is learned how long fetching takes.
 	maxFetches = 40
+	// MaxPage is of how many sources all is read at a time.
+	MaxPage = 100
 )
 
 // Sources calls each with what is to be expected of every source, or of the one that
 // is named, by name. A named one that the tracker doesn't know is a
 // report.UnknownError.
 func Sources(ctx context.Context, q pg.Querier, source string, each func(Expectation) error) error {
-	if err := report.Known(ctx, q, "", source); err != nil {
-		return err
-	}
-	all, err := histories(ctx, q, source)
-	if err != nil {
-		return err
-	}
-	for _, h := range all {
-		if err := each(Expect(h)); err != nil {
+	for after := ""; ; {
+		page, err := Page(ctx, q, source, after, MaxPage)
+		if err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// Stand is report.Stand with the sources that are late. One whose last poll failed is not
-// among them: that says more than that nothing has come.
-func Stand(ctx context.Context, q pg.Querier, now time.Time, oldest int) (report.Status, error) {
-	s, err := report.Stand(ctx, q, now, oldest)
-	if err != nil {
-		return s, err
-	}
-	err = lateSources(ctx, q, func(h History, said string) {
-		if !h.Failing {
-			s.Late = append(s.Late, report.Late{Source: h.Source, Said: said})
+		for _, e := range page {
+			if err := each(e); err != nil {
+				return err
+			}
 		}
-	})
-	return s, err
-}
-
-// LateSources are the sources that are late, by name, and what is said of each: as
-// Sources finds it, but without reading how fast anything was fetched.
-func LateSources(ctx context.Context, q pg.Querier) (map[string]string, error) {
-	late := map[string]string{}
-	return late, lateSources(ctx, q, func(h History, said string) { late[h.Source] = said })
-}
-
-func lateSources(ctx context.Context, q pg.Querier, each func(h History, said string)) error {
-	all, err := shows(ctx, q, "")
-	for _, h := range all {
-		if f, is := Expect(h).late(); is {
-			each(h, f.Message)
+		if len(page) < MaxPage || source != "" {
+			return nil
 		}
+		after = page[len(page)-1].Source
 	}
-	return err
 }
 
-// Late tells whether nothing new has come for longer than usual.
-func (e Expectation) Late() bool {
-	_, is := e.late()
-	return is
-}
-
-func (e Expectation) late() (Finding, bool) {
-	if i := slices.IndexFunc(e.Findings, func(f Finding) bool { return f.Finding == Late }); i >= 0 {
-		return e.Findings[i], true
+// Page is Sources of at most limit sources, and MaxPage, whose names come after one.
+func Page(ctx context.Context, q pg.Querier, source, after string, limit int) ([]Expectation, error) {
+	if err := report.Known(ctx, q, "", source); err != nil {
+		return nil, err
 	}
-	return Finding{}, false
+	all, err := histories(ctx, q, source, after, min(limit, MaxPage))
+	out := make([]Expectation, len(all))
+	for i, h := range all {
+		out[i] = Expect(h)
+	}
+	return out, err
 }
 
-// shows reads the sources that are there, or one that is named, whatever it is, and
-// what their polls found.
-func shows(ctx context.Context, q pg.Querier, source string) ([]History, error) {
-	all := []History{}
+// shows reads at most limit sources that are there, whose names come after one, or one that
+// is named, whatever it is, and what their polls found. It returns their ids too.
+func shows(ctx context.Context, q pg.Querier, source, after string, limit int) (all []History, ids []string, err error) {
 	if err := rows(ctx, q, sourcesSQL, func(row pgx.CollectableRow) error {
 		var h History
+		var id string
 		var seen *time.Time
-		err := row.Scan(&h.Source, &h.State, &seen, &h.Failing, &h.Resumed)
+		err := row.Scan(&id, &h.Source, &h.State, &seen, &h.Resumed)
 		if seen != nil {
 			h.Seen = *seen
 		}
-		all = append(all, h)
+		all, ids = append(all, h), append(ids, id)
 		return err
-	}, source); err != nil {
-		return nil, err
+	}, source, after, limit); err != nil {
+		return nil, nil, err
 	}
-	return all, rows(ctx, q, findsSQL, func(row pgx.CollectableRow) error {
+	return all, ids, rows(ctx, q, findsSQL, func(row pgx.CollectableRow) error {
 		var name string
 		var f Find
-		var fresh, changed, taken, largest, postponed, end *string
-		err := row.Scan(&name, &f.At, &fresh, &changed, &taken, &largest, &postponed, &end)
-		if f.Files = max(counted(fresh), 0) + max(counted(changed), 0); f.Files > 0 {
-			f.Bytes, f.Largest = counted(taken), counted(largest)
-			f.More = counted(postponed) > 0 || end != nil && *end == "broken_off"
-			h := of(all, name)
-			h.Finds = append(h.Finds, f)
-		}
+		var fresh, changed, taken, largest *string
+		err := row.Scan(&name, &f.At, &fresh, &changed, &taken, &largest, &f.More)
+		f.Files = max(counted(fresh), 0) + max(counted(changed), 0)
+		f.Bytes, f.Largest = counted(taken), counted(largest)
+		h := of(all, name)
+		h.Finds = append(h.Finds, f)
 		return err
-	}, source, maxFinds)
+	}, ids, maxFinds)
 }
 
 // of is the history of a source; an empty one if it has come since they were read.
@@ -124,11 +94,11 @@ func of(all []History, name string) *History {
 	return &History{}
 }
 
-// histories reads all that is known of the sources that are there, or of one that is
-// named, whatever it is.
-func histories(ctx context.Context, q pg.Querier, source string) ([]History, error) {
-	all, err := shows(ctx, q, source)
-	if err != nil {
+// histories reads all that is known of at most limit sources that are there, whose names
+// come after one, or of one that is named, whatever it is.
+func histories(ctx context.Context, q pg.Querier, source, after string, limit int) ([]History, error) {
+	all, ids, err := shows(ctx, q, source, after, limit)
+	if err != nil || len(all) == 0 {
 		return nil, err
 	}
 	if err := rows(ctx, q, fetchesSQL, func(row pgx.CollectableRow) error {
@@ -140,7 +110,7 @@ func histories(ctx context.Context, q pg.Querier, source string) ([]History, err
 		h := of(all, name)
 		h.Fetches = append(h.Fetches, f)
 		return err
-	}, source, maxFetches, schemas.LiveRun); err != nil {
+	}, ids, maxFetches, schemas.LiveRun); err != nil {
 		return nil, err
 	}
 	waiting, err := Waiting(ctx, q, source)
@@ -199,35 +169,53 @@ func rows(ctx context.Context, q pg.Querier, sql string, each func(pgx.Collectab
 	return nil
 }
 
-// finds is a source's polls that found something, the newest first. An index of
-// tracker.poll_task has only these, in order.
-const finds = `(SELECT finish_time, session_id, counts FROM tracker.poll_task k WHERE k.file_source_id = s.id AND k.finish_time IS NOT NULL
-		AND (coalesce(k.counts->>'new', '0') <> '0' OR coalesce(k.counts->>'changed', '0') <> '0') ORDER BY k.finish_time DESC LIMIT $2)`
+// foundSQL tells of a poll whether it found something, and leftSQL whether it did not see, or not
+// take up, all that there was. The indexes of tracker.poll_task say the same words: one of
+// each kind has just these polls, in order.
+const (
+	foundSQL = `(k.counts->>'new' ~ '^[1-9][0-9]{0,17}$' OR k.counts->>'changed' ~ '^[1-9][0-9]{0,17}$')`
+	leftSQL  = `(k.counts->>'postponed' ~ '^[1-9][0-9]{0,17}$' OR k.counts->>'end' = 'broken_off')`
+)
+
+// finds is a source's polls that found something, the newest first.
+const finds = `(SELECT finish_time, session_id, counts FROM tracker.poll_task k WHERE k.file_source_id = s.id AND k.finish_time IS NOT NULL AND ` + foundSQL + `
+		ORDER BY k.finish_time DESC LIMIT $2)`
 
 // shown are the sources that are asked about.
 const shown = `($1 = '' AND s.state_id IS DISTINCT FROM (SELECT id FROM tracker.resource_state WHERE short_name = 'removed') OR s.short_name = $1)`
 
-const sourcesSQL = `SELECT s.short_name, coalesce(t.short_name, ''),
-		(SELECT k.finish_time FROM tracker.poll_task k WHERE k.file_source_id = s.id AND k.finish_time IS NOT NULL AND k.status_id = {status done} AND k.counts->>'end' IS DISTINCT FROM 'minimal' ORDER BY k.finish_time DESC LIMIT 1),
-		coalesce((SELECT k.status_id = {status failed} FROM tracker.poll_task k WHERE k.file_source_id = s.id AND k.finish_time IS NOT NULL ORDER BY k.finish_time DESC LIMIT 1), false),
-		ARRAY(SELECT r.created FROM (SELECT r.created, t.short_name AS state, lag(t.short_name) OVER (ORDER BY r.revision, r.created) AS before
+// What is read of each source: when its last complete poll ended, and when it became
+// available.
+const (
+	seenSQL    = `(SELECT k.finish_time FROM tracker.poll_task k WHERE k.file_source_id = s.id AND k.finish_time IS NOT NULL AND k.status_id = {status done} AND k.counts->>'end' IS DISTINCT FROM 'minimal' ORDER BY k.finish_time DESC LIMIT 1)`
+	resumedSQL = `ARRAY(SELECT r.created FROM (SELECT r.created, t.short_name AS state, lag(t.short_name) OVER (ORDER BY r.revision, r.created) AS before
 			FROM tracker.source_revision r JOIN tracker.resource_state t ON t.id = r.state_id WHERE r.file_source_id = s.id) r
-			WHERE r.state = 'available' AND r.before IS DISTINCT FROM 'available')
-	FROM tracker.file_source s LEFT JOIN tracker.resource_state t ON t.id = s.state_id
-	WHERE ` + shown + ` ORDER BY s.short_name COLLATE "C"`
+			WHERE r.state = 'available' AND r.before IS DISTINCT FROM 'available')`
+)
 
-const findsSQL = `SELECT s.short_name, k.finish_time, k.counts->>'new', k.counts->>'changed', k.counts->>'taken_bytes', k.counts->>'largest', k.counts->>'postponed', k.counts->>'end'
-	FROM tracker.file_source s CROSS JOIN LATERAL ` + finds + ` k WHERE ` + shown
+const sourcesSQL = `SELECT s.id::text, s.short_name, coalesce(t.short_name, ''), ` + seenSQL + `, ` + resumedSQL + `
+	FROM tracker.file_source s LEFT JOIN tracker.resource_state t ON t.id = s.state_id
+	WHERE ` + shown + ` AND s.short_name COLLATE "C" > $2::text ORDER BY s.short_name COLLATE "C" LIMIT $3`
+
+const findsSQL = `SELECT s.short_name, k.finish_time, k.counts->>'new', k.counts->>'changed', k.counts->>'taken_bytes', k.counts->>'largest', ` + leftSQL + ` IS TRUE
+	FROM tracker.file_source s CROSS JOIN LATERAL ` + finds + ` k WHERE s.id = ANY($1::uuid[])`
 
 // A poll's files are those that were fetched in its session from its source. What is
-// loaded of them is the batch of the source's own centre.
-const fetchesSQL = `SELECT s.short_name, k.finish_time, d.bytes, d.took, coalesce(extract(epoch FROM b.finish_time - k.finish_time), 0)::float8
-	FROM tracker.file_source s CROSS JOIN LATERAL ` + finds + ` k
-	CROSS JOIN LATERAL (SELECT least(coalesce(sum(d.downloaded_size_bytes), 0), 1e18)::bigint AS bytes, coalesce(extract(epoch FROM max(d.received) - min(d.started)), 0)::float8 AS took
-		FROM tracker.zip_download d JOIN tracker.file_source_has_zip h ON h.id = d.zf_id AND h.file_source_id = s.id
-		WHERE d.session_id = k.session_id AND d.run = $3::uuid AND d.received IS NOT NULL AND d.started IS NOT NULL) d
-	LEFT JOIN LATERAL (SELECT max(b.finish_time) AS finish_time FROM tracker.batch b WHERE b.session_id = k.session_id AND b.centre_id = s.centre_id) b ON true
-	WHERE ` + shown
+// loaded of them is the batch of the source's own centre. Sources share sessions: each
+// session is read once, whatever the number of its sources, by indexes (OFFSET 0 keeps
+// Postgres from reading all instead).
+const fetchesSQL = `WITH k AS MATERIALIZED (
+		SELECT s.id, s.short_name, s.centre_id, k.finish_time, k.session_id FROM tracker.file_source s CROSS JOIN LATERAL ` + finds + ` k WHERE s.id = ANY($1::uuid[])
+	), n AS MATERIALIZED (SELECT DISTINCT session_id FROM k WHERE session_id IS NOT NULL
+	), d AS MATERIALIZED (SELECT n.session_id, h.file_source_id, sum(d.downloaded_size_bytes) AS bytes, extract(epoch FROM max(d.received) - min(d.started)) AS took
+		FROM n CROSS JOIN LATERAL (SELECT d.zf_id, d.downloaded_size_bytes, d.received, d.started
+			FROM tracker.zip_download d WHERE d.session_id = n.session_id AND d.run = $3::uuid AND d.received IS NOT NULL AND d.started IS NOT NULL OFFSET 0) d
+		CROSS JOIN LATERAL (SELECT h.file_source_id FROM tracker.file_source_has_zip h WHERE h.id = d.zf_id OFFSET 0) h
+		WHERE h.file_source_id = ANY($1::uuid[]) GROUP BY 1, 2
+	), b AS MATERIALIZED (SELECT n.session_id, b.centre_id, max(b.finish_time) AS finish_time
+		FROM n CROSS JOIN LATERAL (SELECT b.centre_id, b.finish_time FROM tracker.batch b WHERE b.session_id = n.session_id OFFSET 0) b GROUP BY 1, 2)
+	SELECT k.short_name, k.finish_time, least(coalesce(d.bytes, 0), 1e18)::bigint, coalesce(d.took, 0)::float8, coalesce(extract(epoch FROM b.finish_time - k.finish_time), 0)::float8
+	FROM k LEFT JOIN d ON d.session_id = k.session_id AND d.file_source_id = k.id LEFT JOIN b ON b.session_id = k.session_id AND b.centre_id = k.centre_id`
 
 // What is still to be fetched is few of all files: those that no attempt has brought. It
 // is counted before the sources are looked at, and so looked for once, not for each.

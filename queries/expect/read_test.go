@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -185,13 +186,19 @@ func TestSources(t *testing.T) {
 	if d := cmp.Diff([]string{expect.Late, expect.Unusual, expect.Unusual}, found); d != "" {
 		t.Errorf("findings (- want, + got):\n%s", d)
 	}
-	late, err := expect.LateSources(t.Context(), pool)
-	if d := cmp.Diff(map[string]string{"harwell": e.Findings[0].Message}, late); err != nil || d != "" {
-		t.Errorf("sources that are late: %v\n%s", err, d)
-	}
-
 	if stand, err := expect.Stand(t.Context(), pool, begin(), 0); err != nil || len(stand.Late) != 0 { // its last poll failed
 		t.Errorf("where everything stands: %+v, %v", stand.Late, err)
+	}
+
+	for after, want := range map[string]string{"": "harwell", "harwell": "ics", "ics": ""} {
+		page, err := expect.Page(t.Context(), pool, "", after, 1)
+		got := ""
+		if len(page) == 1 {
+			got = page[0].Source
+		}
+		if err != nil || got != want || len(page) > 1 {
+			t.Errorf("the page after %q: %+v, %v, want %q", after, page, err, want)
+		}
 	}
 
 	if err := read("over"); err != nil || len(all) != 1 || all[0].State != "removed" {
@@ -200,6 +207,86 @@ func TestSources(t *testing.T) {
 	var unknown *report.UnknownError
 	if err := read("nosuch"); !errors.As(err, &unknown) {
 		t.Errorf("of an unknown source: %v", err)
+	}
+}
+
+// The sources that are late are those of which Sources finds it, but for those whose last
+// poll failed, whatever their polls are told to have counted.
+func TestSourcesThatAreLate(t *testing.T) {
+	w := &world{t: t}
+	count := func(fresh, changed string) map[string]string {
+		return map[string]string{"new": fresh, "changed": changed}
+	}
+	var want []string
+	end := begin().AddDate(0, 0, 12)
+	for source, x := range map[string]struct {
+		state string
+		poll  func(day int) map[string]string // what each day's poll counted
+		last  string                          // how its last poll ended, which found nothing
+		late  bool
+	}{
+		"daily":       {"available", func(int) map[string]string { return count("5", "0") }, "done", true},
+		"changed":     {"available", func(int) map[string]string { return count("0", "5") }, "done", true},
+		"failing":     {"available", func(int) map[string]string { return count("5", "0") }, "failed", false},
+		"maintenance": {"maintenance", func(int) map[string]string { return count("5", "0") }, "done", false},
+		"removed":     {"removed", func(int) map[string]string { return count("5", "0") }, "done", false},
+		"silent":      {"available", func(int) map[string]string { return count("0", "0") }, "done", false},
+		"junk":        {"available", func(int) map[string]string { return count("x", "-3") }, "done", false},
+		"huge":        {"available", func(int) map[string]string { return count("99999999999999999999", "") }, "done", false},
+		"in turns": {"available", func(int) map[string]string {
+			return map[string]string{"new": "5", "postponed": "7"}
+		}, "done", false}, // all of it is one arrival
+		"broken off": {"available", func(int) map[string]string {
+			return map[string]string{"new": "5", "end": "broken_off"}
+		}, "done", false},
+		"nothing postponed": {"available", func(int) map[string]string {
+			return map[string]string{"new": "5", "postponed": "0", "end": "complete"}
+		}, "done", true},
+		"minimal": {"available", func(int) map[string]string { return count("5", "0") }, "minimal", false},
+	} {
+		w.source(begin().Add(-time.Hour), source, "C", "available")
+		for day := range 9 {
+			w.poll(begin().AddDate(0, 0, day), source, "C", "done", x.poll(day))
+		}
+		counts, status := count("0", "0"), x.last
+		if x.last == "minimal" {
+			counts["end"], status = x.last, "done"
+		}
+		w.poll(end, source, "C", status, counts)
+		if x.state != "available" {
+			w.source(end, source, "C", x.state)
+		}
+		if x.late {
+			want = append(want, source)
+		}
+	}
+	slices.Sort(want)
+	pool := w.tracker()
+	late, err := expect.LateSources(t.Context(), pool)
+	var names []string
+	for _, l := range late {
+		names = append(names, l.Source)
+	}
+	if d := cmp.Diff(want, names); err != nil || d != "" {
+		t.Errorf("late (- want, + got): %v\n%s", err, d)
+	}
+	found := map[string]string{}
+	if err := expect.Sources(t.Context(), pool, "", func(e expect.Expectation) error {
+		for _, f := range e.Findings {
+			if f.Finding == expect.Late && e.Source != "failing" {
+				found[e.Source] = f.Message
+			}
+		}
+		return nil
+	}); err != nil {
+		t.Error(err)
+	}
+	said := map[string]string{}
+	for _, l := range late {
+		said[l.Source] = l.Said
+	}
+	if d := cmp.Diff(found, said); d != "" {
+		t.Errorf("late (- of all that is expected, + of the sources that are late):\n%s", d)
 	}
 }
 
@@ -218,7 +305,7 @@ func TestAnIndexServesThePolls(t *testing.T) {
 	if _, err := pool.Exec(t.Context(), "ANALYZE tracker.poll_task"); err != nil {
 		t.Fatal(err)
 	}
-	rows, err := pool.Query(t.Context(), "EXPLAIN ANALYZE "+schemas.Numbered(expect.FindsSQL), "", expect.MaxFinds)
+	rows, err := pool.Query(t.Context(), "EXPLAIN ANALYZE "+schemas.Numbered(expect.FindsSQL), ids(t, pool), expect.MaxFinds)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -230,7 +317,7 @@ func TestAnIndexServesThePolls(t *testing.T) {
 		}
 		plan.WriteString(line + "\n")
 	}
-	if err := rows.Err(); err != nil || strings.Contains(plan.String(), "Seq Scan on poll_task") || !strings.Contains(plan.String(), "Index Scan Backward using poll_task_finds_idx") || !strings.Contains(plan.String(), "rows=1 loops=1") {
+	if err := rows.Err(); err != nil || strings.Contains(plan.String(), "Seq Scan on poll_task") || !strings.Contains(plan.String(), "Index Scan Backward using poll_task_found_idx") || !strings.Contains(plan.String(), "rows=1 loops=1") {
 		t.Errorf("%v\n%s", err, plan.String())
 	}
 	t.Log(plan.String())

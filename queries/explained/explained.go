@@ -12,6 +12,7 @@ import (
 	"tributary/internal/xsdcheck"
 	"tributary/queries/original"
 	"tributary/queries/report"
+	"tributary/schemas"
 	"tributary/schemas/exception"
 )
 
@@ -34,6 +35,7 @@ type Error struct {
 	Means  string          `json:"means,omitempty" doc:"what has happened, in plain words; absent where the rule says it"`
 	Rule   string          `json:"rule,omitempty" doc:"the rule of the schema that is broken, in plain words"`
 	Do     string          `json:"do,omitempty" doc:"what to do about it"`
+	Move   exception.Move  `json:"move" enum:"us,centre,nobody" doc:"whose turn it is: the data centre's, the producing centre's, or nobody's, since it is tried again by itself"`
 	Lines  []original.Line `json:"lines" doc:"of the document, around the error; none where the document has no such place, or as unseen says"`
 	Unseen string          `json:"unseen,omitempty" doc:"why there are no lines; said of one error for all"`
 }
@@ -44,11 +46,14 @@ type Document struct {
 	Errors   []Error              `json:"errors" doc:"those of the document, in their order"`
 }
 
-// Explain explains an error as the tracker describes its exception, else as the program does.
-func Explain(e report.Error, meanings map[string]string) Error {
-	x := Error{Error: e, Means: meanings[e.Exception], Lines: []original.Line{}}
+// Explain explains an error that arose in a phase as the tracker describes its exception, else
+// as the program does.
+func Explain(e report.Error, phase string, meanings map[string]string) Error {
+	x := Error{Error: e, Means: meanings[e.Exception], Move: exception.MoveOf(e.Exception), Lines: []original.Line{}}
 	if known, ok := exception.Find(e.Exception); ok {
 		x.Means, x.Do = cmp.Or(x.Means, known.Happened), known.Do
+	} else if phase == string(schemas.Data) { // a finding
+		x.Move = exception.Centre
 	}
 	if e.Exception == xsdcheck.Invalid {
 		if x.Rule = xsdcheck.Rule(pg.Value(e.Message)); x.Rule != "" {
@@ -74,7 +79,7 @@ func New(originals *original.Reader) *Reader {
 func (r *Reader) Document(ctx context.Context, x report.DocumentFacts, meanings map[string]string) Document {
 	d := Document{Document: x, Errors: make([]Error, len(x.Errors))}
 	for i, e := range x.Errors {
-		d.Errors[i] = Explain(e, meanings)
+		d.Errors[i] = Explain(e, x.Phase, meanings)
 	}
 	left := int64(MostRead)
 	_ = r.Lines(ctx, x, &left, d.Errors) // which is said of the first error that has none

@@ -11,6 +11,7 @@ import (
 	"tributary/queries/original"
 	"tributary/queries/original/originaltest"
 	"tributary/queries/report"
+	"tributary/schemas/exception"
 )
 
 func ptr[T any](v T) *T { return &v }
@@ -32,19 +33,22 @@ func TestDocument(t *testing.T) {
 	d := explained.New(&original.Reader{Blobs: store}).Document(t.Context(), facts(archive, entry), map[string]string{"unheard_of": "Nobody knows."})
 	var lines []string
 	for _, e := range d.Errors {
-		text := fmt.Sprintf("%s means %t rule %t do %t unseen %q:", e.Exception, e.Means != "", e.Rule != "", e.Do != "", e.Unseen)
+		text := fmt.Sprintf("%s (%s) means %t rule %t do %t unseen %q:", e.Exception, e.Move, e.Means != "", e.Rule != "", e.Do != "", e.Unseen)
 		for _, l := range e.Lines {
 			text += fmt.Sprintf(" %d%t[%s]", l.Number, l.Hit, l.At)
 		}
 		lines = append(lines, text)
 	}
 	want := []string{
-		`document_name means false rule false do false unseen "":`,
-		`xsd_invalid means true rule false do true unseen "": 1false[] 2false[] 3true[<c>] 4false[]`,
-		`unheard_of means true rule false do false unseen "":`,
+		`document_name (us) means false rule false do false unseen "":`,
+		`xsd_invalid (centre) means true rule false do true unseen "": 1false[] 2false[] 3true[<c>] 4false[]`,
+		`unheard_of (us) means true rule false do false unseen "":`,
 	}
 	if diff := cmp.Diff(want, lines); diff != "" {
 		t.Errorf("explained (-want +got):\n%s", diff)
+	}
+	if x := explained.Explain(report.Error{Exception: "of_a_check"}, "data", nil); x.Move != exception.Centre {
+		t.Errorf("a finding is for %s", x.Move)
 	}
 	var text strings.Builder
 	if err := d.WriteText(&text); err != nil {
@@ -78,7 +82,7 @@ func TestUnseen(t *testing.T) {
 	} {
 		all := make([]explained.Error, len(x.facts.Errors))
 		for i, e := range x.facts.Errors {
-			all[i] = explained.Explain(e, nil)
+			all[i] = explained.Explain(e, "xsd", nil)
 		}
 		if err := x.reader.Lines(t.Context(), x.facts, &x.left, all); err == nil {
 			t.Errorf("%s: no error", x.want)

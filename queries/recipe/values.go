@@ -2,6 +2,7 @@ package recipe
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -44,6 +45,15 @@ func Values(r recipes.Recipe, given map[string]string, now time.Time) (map[strin
 		return nil, fmt.Errorf("--since %s is after --until %s, so nothing can lie between: exchange them", given["since"], given["until"])
 	}
 	return out, nil
+}
+
+// Written is a recipe's statement with values, as Values has them, in place of parameters: to
+// be changed, and asked by itself.
+func Written(r recipes.Recipe, values map[string]string) string {
+	return regexp.MustCompile(`\{(\w+):([^}]+)\}`).ReplaceAllStringFunc(r.Statement, func(parameter string) string {
+		name, kind, _ := strings.Cut(strings.Trim(parameter, "{}"), ":")
+		return "CAST('" + strings.ReplaceAll(values[name], "'", `\'`) + "' AS " + kind + ")"
+	})
 }
 
 func flags(r recipes.Recipe) string {

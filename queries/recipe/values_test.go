@@ -50,6 +50,11 @@ func TestValues(t *testing.T) {
 	if diff := gocmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+	r.Statement = "SELECT {centre:String}, {every:UInt32} WHERE t > {since:DateTime64(6, 'UTC')} AND {centre:String} != '{}'"
+	written := `SELECT CAST('a\tb\\c\'' AS String), CAST('86400' AS UInt32) WHERE t > CAST('2026-11-01 16:00:00.000000' AS DateTime64(6, 'UTC')) AND CAST('a\tb\\c\'' AS String) != '{}'`
+	if diff := gocmp.Diff(written, Written(r, got)); diff != "" {
+		t.Errorf("written (-want +got):\n%s", diff)
+	}
 	bounded := recipes.Recipe{Name: "b", Parameters: []recipes.Parameter{{Name: "since", Kind: recipes.Moment, Default: "7d"}, {Name: "until", Kind: recipes.Moment}}}
 	for until, want := range map[string]string{"": "2026-10-26 16:00:00.000000", "2020-01-08": "2020-01-01 00:00:00.000000"} {
 		if got, err := Values(bounded, map[string]string{"until": until}, now); err != nil || got["since"] != want {

@@ -19,6 +19,21 @@ func counted(ctx context.Context, q pg.Querier, what, centre string) ([]Count, e
 		JOIN tracker.phase p ON p.id = phase_id JOIN tracker.a_status s ON s.id = status_id ORDER BY phase_id, status_id`, what, centre)
 }
 
+// FailedCount is how many files stand failed with an exception.
+type FailedCount struct {
+	Exception string
+	Files     int64
+	OfCentre  int64 // those of them that the centre has produced which was asked about
+}
+
+// FailedCounts counts the files that stand failed by exception, the most frequent first,
+// and those of a centre, by its short name, among them.
+func FailedCounts(ctx context.Context, q pg.Querier, centre string) ([]FailedCount, error) {
+	return list[FailedCount](ctx, q, "with what files have failed", `SELECT x.short_name, sum(n)::bigint, coalesce(sum(n) FILTER (WHERE lower(c.short_name) = lower($1)), 0)::bigint
+		FROM tracker.standing f JOIN tracker.an_exception x ON x.id = f.exception_id LEFT JOIN tracker.centre c ON c.id = f.of_id
+		WHERE f.what = 'file' AND f.status_id = {status failed} GROUP BY 1 ORDER BY 2 DESC, x.short_name COLLATE "C"`, centre)
+}
+
 // Choices are names that lists can be narrowed to.
 type Choices struct {
 	Centres, Sources, Exceptions []string

@@ -22,6 +22,8 @@ const (
 	ByName = "name"
 	// Newest is by the last change, the newest first.
 	Newest = "newest"
+	// Oldest is by the last change, the oldest first: of what waits, what has waited longest.
+	Oldest = "oldest"
 )
 
 // Filter narrows what is listed, and says in which order. Empty fields let
@@ -42,7 +44,7 @@ type Filter struct {
 	Waiting   bool      // only what has not ended
 	QC        string    // only documents that stand so in quality control (Qualities), and their files
 
-	Sort   string // ByName or Newest; empty: ByName
+	Sort   string // ByName, Newest or Oldest; empty: ByName
 	After  string // only what comes after: the Next of a Page in the same order
 	Limit  int    // 0: no limit
 	Errors int    // list at most so many errors of a document; 0: all
@@ -78,7 +80,7 @@ func (f Filter) Check() error {
 	for _, x := range []struct {
 		filter, value string
 		known         []string
-	}{{"action", f.Action, actions}, {"phase", f.Phase, phases}, {"status", f.Status, statuses}, {"sort", f.Sort, []string{ByName, Newest}}, {"qc", f.QC, Qualities()}} {
+	}{{"action", f.Action, actions}, {"phase", f.Phase, phases}, {"status", f.Status, statuses}, {"sort", f.Sort, []string{ByName, Newest, Oldest}}, {"qc", f.QC, Qualities()}} {
 		if x.value != "" && check(x.filter, x.value, x.known) != nil {
 			return &FilterError{x.filter, x.value, "there is none of that name: there are " + strings.Join(x.known, ", ")}
 		}

@@ -117,6 +117,9 @@ func newTrap(t *testing.T) trap {
 // Whatever a statement tries, it is refused, or ended by its time or its memory,
 // and leaves nothing: those of TestClickHouseKeepsStatementsFromWriting are others.
 func TestClickHouseRefusesFurtherWays(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long, and is left out with -short; quicker: TestClickHouseKeepsStatementsFromWriting")
+	}
 	tr := newTrap(t)
 	conn, called := tr.conn, tr.called
 	folder, secret := filepath.Dir(tr.secret), tr.secret

@@ -47,7 +47,7 @@ func Files(ctx context.Context, q pg.Querier, f Filter, each func(File) error) e
 func FilePage(ctx context.Context, q pg.Querier, f Filter) (Page[File], error) {
 	f = f.bounded()
 	p, err := pageOf(f, func(each func(fileRow) error) error { return files(ctx, q, f, each) }, func(r fileRow) []string {
-		if f.Sort == Newest {
+		if f.byChange() {
 			return []string{changed(r.Last), r.ID}
 		}
 		return []string{r.File.File, r.Action}
@@ -92,17 +92,18 @@ func files(ctx context.Context, q pg.Querier, f Filter, each func(fileRow) error
 		w.Add(unfinished)
 	}
 	if f.QC != "" {
-		w.Add(f.qc().ofFile())
+		w.Add(ofFile(f.qc().decided("x")))
 	}
 	if f.Waiting {
 		w.Add(open)
 	}
 	order := `z.file_name COLLATE "C", t.short_name`
 	switch {
-	case f.Sort == Newest:
-		order = "a.last_update DESC, a.id DESC"
+	case f.byChange():
+		var beyond string
+		order, beyond = f.changes()
 		if key != nil {
-			w.Add("(a.last_update, a.id) < (%s::timestamptz, %s::uuid)", key[0], key[1])
+			w.Add("(a.last_update, a.id) "+beyond+" (%s::timestamptz, %s::uuid)", key[0], key[1])
 		}
 	case key != nil:
 		w.Add(`z.file_name COLLATE "C" >= %[1]s AND (z.file_name COLLATE "C" > %[1]s OR t.short_name > %[2]s)`, key[0], key[1])
@@ -117,7 +118,7 @@ func files(ctx context.Context, q pg.Querier, f Filter, each func(fileRow) error
 
 // Documents calls each with every document shown that passes, in the filter's
 // order, and stops at its first error. By name they come by file, action and their
-// own name; the newest first means those of the file that changed last. A centre
+// own name; by changes they come by those of their files. A centre
 // that is not known is an UnknownError, as in Files. The filter's Source says
 // nothing.
 func Documents(ctx context.Context, q pg.Querier, f Filter, each func(Document) error) error {
@@ -129,7 +130,7 @@ func DocumentPage(ctx context.Context, q pg.Querier, f Filter) (Page[Document], 
 	f = f.bounded()
 	p, err := pageOf(f, func(each func(documentRow) error) error { return documents(ctx, q, f, each) }, func(r documentRow) []string {
 		first, second := r.File, r.Action
-		if f.Sort == Newest {
+		if f.byChange() {
 			first, second = changed(r.FileLast), r.FileID
 		}
 		return []string{first, second, r.Document.Document, strconv.Itoa(r.Ordinal)}
@@ -171,10 +172,10 @@ func documents(ctx context.Context, q pg.Querier, f Filter, each func(documentRo
 	}
 	if f.QC != "" {
 		of = append(of, f.qc().of("m"))
-		w.Add(f.qc().ofFile())
+		w.Add(ofFile(f.qc().decided("x")))
 	}
 	if f.Phase == string(schemas.QC) {
-		w.Add(ofFile("x.phase_id = {phase qc}"))
+		w.Add(ofFile("x.qc_status_id > {status pending}"))
 	}
 	if f.early() { // such is the file that shows such a document
 		from = f.unfinishedOrDecided()
@@ -183,10 +184,11 @@ func documents(ctx context.Context, q pg.Querier, f Filter, each func(documentRo
 	members := " JOIN tracker.zip_download d ON d.id = a.download_id CROSS JOIN LATERAL (SELECT * FROM tracker.xml_file m WHERE " + strings.Join(of, " AND ") + few(f.few(), " OFFSET 0") + ") m"
 	order := `z.file_name COLLATE "C", t.short_name, m.fname COLLATE "C", m.ordinal`
 	switch {
-	case f.Sort == Newest:
-		order = `a.last_update DESC, a.id DESC, m.fname COLLATE "C", m.ordinal`
+	case f.byChange():
+		changes, beyond := f.changes()
+		order = changes + `, m.fname COLLATE "C", m.ordinal`
 		if key != nil {
-			w.Add(`a.last_update <= %[1]s::timestamptz AND ((a.last_update, a.id) < (%[1]s::timestamptz, %[2]s::uuid)
+			w.Add(`a.last_update `+beyond+`= %[1]s::timestamptz AND ((a.last_update, a.id) `+beyond+` (%[1]s::timestamptz, %[2]s::uuid)
 				OR (a.last_update, a.id) = (%[1]s::timestamptz, %[2]s::uuid) AND (m.fname COLLATE "C", m.ordinal) > (%[3]s, %[4]s::int))`, key[0], key[1], key[2], key[3])
 		}
 	case key != nil:

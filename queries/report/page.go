@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"strconv"
@@ -52,11 +53,18 @@ func (f Filter) cursor(key []string) string {
 	return base64.RawURLEncoding.EncodeToString(text)
 }
 
-func (f Filter) order() string {
-	if f.Sort == Newest {
-		return Newest
+func (f Filter) order() string { return cmp.Or(f.Sort, ByName) }
+
+// byChange tells whether a list is in the order of last changes.
+func (f Filter) byChange() bool { return f.Sort == Newest || f.Sort == Oldest }
+
+// changes is the order of files by their last change, and how the time and the id of what
+// comes after a row compare with those of the row.
+func (f Filter) changes() (order, beyond string) {
+	if f.Sort == Oldest {
+		return "a.last_update, a.id", ">"
 	}
-	return ByName
+	return "a.last_update DESC, a.id DESC", "<"
 }
 
 // maxCursor bounds a cursor, in bytes: two names of 4 KiB, and what is around them.
@@ -84,7 +92,7 @@ func (f Filter) key(parts int) ([]string, error) {
 	if strings.ContainsRune(strings.Join(key, ""), 0) {
 		return nil, bad
 	}
-	if f.Sort == Newest {
+	if f.byChange() {
 		if _, err := time.Parse(time.RFC3339Nano, key[0]); err != nil && key[0] != never || uuid.Validate(key[1]) != nil {
 			return nil, bad
 		}

@@ -95,6 +95,7 @@ func TestFiltersThatCantBe(t *testing.T) {
 		{"q", report.Filter{Contains: "a\x00"}}, {"name", report.Filter{Name: "\xff"}},
 		{"after", report.Filter{After: "not base64!"}}, {"after", report.Filter{After: cursor("nonsense")}}, {"after", report.Filter{After: cursor(`["name"]`)}},
 		{"after", report.Filter{After: cursor(`["newest","2026-11-21T10:00:00Z","` + schemas.ID("f", "1") + `"]`)}},
+		{"after", report.Filter{After: cursor(`["newest","2026-11-21T10:00:00Z","` + schemas.ID("f", "1") + `"]`), Sort: report.Oldest}},
 		{"after", report.Filter{After: cursor(`["newest","now","` + schemas.ID("f", "1") + `"]`), Sort: report.Newest}},
 		{"after", report.Filter{After: cursor(`["newest","2026-11-21T10:00:00Z","1"]`), Sort: report.Newest}},
 		{"after", report.Filter{After: cursor(`["name","\u0000","add"]`)}}, {"after", report.Filter{After: cursor(`["name","` + strings.Repeat("x", 20<<10) + `","add"]`)}},
@@ -147,7 +148,7 @@ func TestPages(t *testing.T) {
 	if _, err := pool.Exec(t.Context(), "UPDATE tracker.zip_action SET last_update = '-infinity' WHERE todo_id = 3"); err != nil {
 		t.Fatal(err)
 	}
-	for _, sort := range []string{report.ByName, report.Newest} {
+	for _, sort := range []string{report.ByName, report.Newest, report.Oldest} {
 		var files, documents []string
 		file := func(f report.File) string { return f.Action + "/" + f.File }
 		document := func(d report.Document) string { return d.Action + "/" + d.File + "/" + d.Document }
@@ -157,6 +158,7 @@ func TestPages(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(files) != 15 || len(documents) != 30 || sort == report.Newest && (!strings.HasPrefix(files[0], "add/") || !strings.HasPrefix(files[14], "delete/")) ||
+			sort == report.Oldest && (!strings.HasPrefix(files[0], "delete/") || !strings.HasPrefix(files[14], "add/")) ||
 			sort == report.ByName && (files[0] != "add/B.zip" || files[14] != "edit/😀\".zip") {
 			t.Fatalf("%s: files %q\ndocuments %q", sort, files, documents)
 		}

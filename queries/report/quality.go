@@ -56,10 +56,17 @@ func (s standing) of(table string) string {
 	return table + ".phase_id = {phase " + s.phase + "} AND " + table + ".status_id = {status " + s.status + "}"
 }
 
-// ofFile is the condition that a file shows such a document, by columns of which there
-// is an index: few stand so, or the next file by name has one.
-func (s standing) ofFile() string { return ofFile(s.of("x")) }
+// decided is the condition that quality control of a document stands so, by a column of
+// which there is an index: few stand so, or the next file by name has one.
+func (s standing) decided(table string) string {
+	status := s.status
+	if s.phase != string(schemas.QC) {
+		status = string(schemas.Pending)
+	}
+	return table + ".qc_status_id = {status " + status + "}"
+}
 
+// ofFile is the condition that a file shows a document of which a condition of x holds.
 func ofFile(condition string) string {
 	return "EXISTS (SELECT FROM tracker.xml_file x WHERE x.zip_id = d.id AND x.outcome = d.accepted AND " + condition + ")"
 }
@@ -71,7 +78,7 @@ func (f Filter) unfinishedOrDecided() string {
 	files := "SELECT * FROM tracker.zip_action a WHERE " + unfinished
 	if f.Phase == "" && !f.Waiting && f.Exception == "" && (f.Status == string(schemas.Running) || f.Status == string(schemas.Cancelled)) {
 		files += " UNION ALL SELECT * FROM tracker.zip_action a WHERE NOT " + unfinished +
-			" AND a.download_id = ANY(ARRAY(SELECT x.zip_id FROM tracker.xml_file x WHERE " + standing{string(schemas.QC), f.Status}.of("x") + "))"
+			" AND a.download_id = ANY(ARRAY(SELECT x.zip_id FROM tracker.xml_file x WHERE " + standing{string(schemas.QC), f.Status}.decided("x") + "))"
 	}
 	return strings.Replace(named, "tracker.zip_action a", "("+files+") a", 1)
 }

@@ -49,9 +49,9 @@ func TestPagesByIndex(t *testing.T) {
 	watched := p.Pool(t, dsn)
 	p.Watch()
 	for name, f := range filters {
-		for _, f.Sort = range []string{report.ByName, report.Newest} {
+		for _, f.Sort = range []string{report.ByName, report.Newest, report.Oldest} {
 			byName := f.Contains != "" || f.Phase+f.Status+f.Exception+f.Source == "" && !f.Waiting
-			if f.Sort == report.Newest && f.Contains != "" || f.Sort == report.ByName && !byName {
+			if f.Sort != report.ByName && f.Contains != "" || f.Sort == report.ByName && !byName {
 				continue // see report.ByName; and parts of names are looked for name by name
 			}
 			began := time.Now()

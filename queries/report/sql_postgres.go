@@ -171,6 +171,9 @@ func quoted(s string) []byte {
 
 // explained says what to do about errors that people meet.
 func explained(err error) error {
+	if errors.Is(err, errWide) {
+		return errWide // that the connection is lost by it tells people nothing
+	}
 	var p *pgconn.PgError
 	if !errors.As(err, &p) {
 		return err

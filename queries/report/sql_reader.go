@@ -29,7 +29,7 @@ var errNoReader = errors.New("no connection as " + ReaderRole)
 func (p Postgres) connectReader(ctx context.Context) (*pgx.Conn, error) {
 	cfg := p.Pool.Config().ConnConfig.Copy()
 	owner := cfg.Password
-	cfg.User, cfg.Password = ReaderRole, readerPassword(owner)
+	cfg.User, cfg.Password, cfg.BuildFrontend = ReaderRole, readerPassword(owner), narrow
 	var there bool
 	if err := p.Pool.QueryRow(ctx, "SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = $1)", ReaderRole).Scan(&there); err != nil {
 		return nil, err

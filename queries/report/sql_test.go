@@ -1,6 +1,7 @@
 package report_test
 
 import (
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -46,6 +47,27 @@ func TestSQLOnPostgres(t *testing.T) {
 	short := report.Postgres{Pool: pool, Schema: "tracker", Timeout: 50 * time.Millisecond}
 	if _, err := sqlOn(t.Context(), short, "SELECT pg_sleep(60)", report.JSON); err == nil || !strings.Contains(err.Error(), "took too long") {
 		t.Errorf("a long statement: %v", err)
+	}
+}
+
+// A row is held whole by who reads it, several times over, and Postgres makes one of a gigabyte
+// if it is asked to: what is too long isn't taken in, and neither is an error that repeats it.
+func TestWideAnswersAreNotTakenIn(t *testing.T) {
+	store := report.Postgres{Pool: reporttest.Filled(t), Schema: "tracker"}
+	if a, err := report.Ask(t.Context(), store, "SELECT repeat('a', 8000000) AS a, repeat('b', 8000000) AS b FROM generate_series(1, 3)", 2); err != nil || len(a.Rows) != 2 || !a.More || len(a.Rows[1]) != 2 {
+		t.Errorf("rows of 16 MB: %d, more %v, %v", len(a.Rows), a.More, err)
+	}
+	for _, sql := range []string{"SELECT repeat('a', 100000000)", "SELECT 1, repeat('a', 10000000), repeat('b', 10000000)", "SELECT repeat('a', 30000000)::int", "SELECT array_agg(repeat('a', 1000)) FROM generate_series(1, 30000)"} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := report.Ask(t.Context(), store, sql, 10)
+		runtime.ReadMemStats(&after)
+		if err == nil || !strings.Contains(err.Error(), "more than 16 MiB: choose other columns") {
+			t.Errorf("%s: %v", sql, err)
+		}
+		if took := after.TotalAlloc - before.TotalAlloc; took > 16<<20 {
+			t.Errorf("%s takes %d bytes", sql, took)
+		}
 	}
 }
 

@@ -52,10 +52,14 @@ func TestSQLWhileTablesChange(t *testing.T) {
 			return nil
 		})
 	}
+	times := 40 // of each who asks
+	if testing.Short() {
+		times = 10
+	}
 	var asking errgroup.Group
 	for range 4 {
 		asking.Go(func() error {
-			for range 40 {
+			for range times {
 				if _, err := sqlOn(t.Context(), report.Postgres{Pool: pool, Schema: "tracker"}, "SELECT 1 AS n", report.JSON); err != nil {
 					return err
 				}

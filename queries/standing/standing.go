@@ -88,6 +88,9 @@ func (s *Source) Fields() map[string]any {
 	if c := clockOf(is); c != nil {
 		out["clock"] = c
 	}
+	if len(is.Twins) > 0 {
+		out["name_twins"] = is.Twins
+	}
 	var keys map[string]any
 	if json.Unmarshal([]byte(is.Definition), &keys) == nil {
 		out["definition"] = keys
@@ -120,6 +123,7 @@ func standingText(s control.Standing, at time.Time) string {
 	if s.Clock.Skew != 0 {
 		fmt.Fprintf(&b, "%s: since %s\n", schemas.NoteClockSkewed, s.Clock.Since.UTC().Format("2006-01-02 15:04:05Z"))
 	}
+	b.WriteString(twinsText(s.Twins))
 	b.WriteString(checkText(s))
 	return b.String()
 }

@@ -20,6 +20,9 @@ func (f *Facts) listed(a *Answer) {
 	if f.Source.Filter != "" {
 		a.prove("a filter of %s excludes it now (%s): its listings count as without it", f.SourceID, f.Source.Filter)
 	}
+	if f.Source.Ignored.LeftOut() {
+		a.prove("its last complete listing shows another version, which is left, since %s (rule: %s)", f.Source.Ignored.Words(), f.Source.Ignored.Reason)
+	}
 	if k.State == "gone" && k.Class != "rejected" && a.Verdict != Gone {
 		f.vanished(a)
 	} else if k.Misses > 0 {

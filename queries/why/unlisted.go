@@ -70,11 +70,22 @@ func (f *Facts) ignored(a *Answer) {
 	}
 	a.say(Ignored, "%s shows %s, and nobody takes it up, since %s.", f.SourceID, a.File, why)
 	a.prove("rule: %s", f.Source.Ignored.Reason)
-	if f.Source.Ignored.Reason == control.NoDoneFile {
-		a.Next = "Have " + f.Source.Ignored.Rule + " put beside it once it is whole, or take done_file out of the source's definition. All that is passed over: tributary sources ignored " + f.SourceID
-		return
+	a.Next = f.ignoredNext() + " All that is passed over: tributary sources ignored " + f.SourceID
+}
+
+// ignoredNext is what to do about an entry that nobody takes up.
+func (f *Facts) ignoredNext() string {
+	switch key, _, _ := strings.Cut(f.Source.Ignored.Rule, ":"); f.Source.Ignored.Reason {
+	case control.NoDoneFile:
+		return "Have " + f.Source.Ignored.Rule + " put beside it once it is whole, or take done_file out of the source's definition."
+	case control.TooYoung:
+		return "Nothing: a poll takes it once it is old enough, if it is not changed until then."
+	case control.TooSmall, control.TooLarge, control.TooOld:
+		return "Nothing, if that is as meant; otherwise set " + key + " of the source to another value (tributary sources edit)."
+	case control.NotLatest:
+		return "Nothing, if that is as meant; otherwise take latest_only out of the source's definition (tributary sources edit)."
 	}
-	a.Next = "Nothing, if it is meant to lie there. All that is passed over: tributary sources ignored " + f.SourceID
+	return "Nothing, if it is meant to lie there."
 }
 
 // cutOff says that not all names are kept which a listing showed and nobody takes up.

@@ -109,6 +109,7 @@ func Judge(f Facts) Answer {
 	default:
 		f.unlisted(&a)
 	}
+	f.twins(&a)
 	f.urgency(&a)
 	f.history(&a)
 	return a

@@ -106,6 +106,25 @@ func cases() []struct {
 		{"a filter excluded it", with(unseen(), func(f *Facts) {
 			f.Source.Ignored = control.Ignored{Directory: "add", Name: f.Name, Reason: "filtered", Rule: "exclude: old*"}
 		}), Ignored, []string{"excluded it then (exclude: old*)", "rule: filtered"}},
+		{"it is too young", with(unseen(), func(f *Facts) {
+			f.Source.Ignored = control.Ignored{Directory: "add", Name: f.Name, Reason: control.TooYoung, Rule: "min_age: 1h"}
+		}), Ignored, []string{"changed more lately", ": min_age: 1h", "rule: too_young", "once it is old enough"}},
+		{"it is too large", with(unseen(), func(f *Facts) {
+			f.Source.Ignored = control.Ignored{Directory: "add", Name: f.Name, Reason: control.TooLarge, Rule: "max_size: 1GiB"}
+		}), Ignored, []string{": max_size: 1GiB", "rule: too_large", "set max_size of the source"}},
+		{"there is a later one", with(unseen(), func(f *Facts) {
+			f.Source.Ignored = control.Ignored{Directory: "add", Name: f.Name, Reason: control.NotLatest, Rule: "H.2026-01-03.1.impc.zip"}
+		}), Ignored, []string{"there is a later one: H.2026-01-03.1.impc.zip", "rule: not_latest", "take latest_only out"}},
+		{"another version of it is left", with(class("announced"), func(f *Facts) {
+			f.Source.Ignored = control.Ignored{Directory: "add", Name: f.Name, Reason: control.NoDoneFile, Rule: "H.2026-01-02.1.impc.done"}
+		}), Announced, []string{"shows another version, which is left", "H.2026-01-02.1.impc.done", "rule: no_done_file"}},
+		{"another name looks like it", with(class("announced"), func(f *Facts) {
+			f.Source.Twins = control.Twins{"edit": {Names: 2, First: [][]string{{f.Name, "x"}}}, "add": {Names: 2, First: [][]string{{f.Name, "h.2026-01-02.1.impc.zip"}}}}
+		}), Announced, []string{`name_twin: own shows "add/h.2026-01-02.1.impc.zip" beside it`, "both are taken"}},
+		{"and that one is ignored", with(unseen(), func(f *Facts) {
+			f.Action = ""
+			f.Source.Twins = control.Twins{"add": {Names: 2, First: [][]string{{"caf\u00e9", f.Name}}}}
+		}), NotListed, []string{`own shows "add/caf\u00e9" beside it`}},
 		{"not a zip", with(unseen(), func(f *Facts) { f.Name, f.Bad = "readme.txt", &profile.NameError{Exception: "zip_name_extension"} }), WouldBeRefused, []string{"does not end in .zip", "rule: not_zip"}},
 		{"not a zip, and the list is cut off", with(unseen(), func(f *Facts) {
 			f.Name, f.Bad = "a", &profile.NameError{Exception: "zip_name_extension"}

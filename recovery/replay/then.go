@@ -11,8 +11,8 @@ import (
 )
 
 // Then is a replay as events tell of it: how it stands, and what was told of its attempts.
-// Which of its files wait or are refused only control knows, and only as it is now; of a
-// shadow, or a replay of centres, events tell of no attempt.
+// Which of its files wait or are refused only control knows, and only as it is now. A
+// replay of centres has no attempts, nor has a shadow from upload.
 type Then struct {
 	Replay      int64
 	Run         string
@@ -32,8 +32,10 @@ type Then struct {
 	Failed      int64 // of these, those that failed or were cancelled
 }
 
-// Counts tells whether events tell of its attempts.
-func (t Then) Counts() bool { return t.Shadow == "" && t.From != schemas.FromData }
+// Counts tells whether it has attempts.
+func (t Then) Counts() bool {
+	return t.From != schemas.FromData && (t.Shadow == "" || t.From != schemas.FromUpload)
+}
 
 // Status is the replay as of a moment, for programs: what events don't tell counts as
 // untold.
@@ -50,8 +52,9 @@ func (t Then) Status(at time.Time) *Status {
 	return s
 }
 
-// ReadThen reads replays from a tracker, the newest first, at most limit; with a name only
-// that one, by its number, its run or its shadow's name.
+// ReadThen reads replays from the tracker of a moment that was made with
+// asof.Scope.Replays, the newest first, at most limit; with a name only that one, by its
+// number, its run or its shadow's name.
 func ReadThen(ctx context.Context, tracker pg.Querier, name string, limit int) ([]Then, error) {
 	return pg.List(ctx, tracker, "read replays from the tracker", pgx.RowToStructByName[Then], schemas.Numbered(thenSQL), pg.Text(name), limit)
 }
@@ -64,8 +67,12 @@ const thenSQL = `SELECT r.number AS replay, r.id::text AS run, coalesce(p.short_
 	FROM tracker.replay r
 	LEFT JOIN tracker.phase p ON p.id = r.phase_id
 	LEFT JOIN tracker.replay s ON s.id = r.promotes
-	LEFT JOIN (SELECT run, count(*) AS requested, count(*) FILTER (WHERE d.status_id IN ({status cancelled}, {status failed})) AS failed,
-			count(*) FILTER (WHERE coalesce(d.documents_open, 0) = 0 AND (d.status_id IN ({status cancelled}, {status failed}) OR d.status_id = {status done} AND d.phase_id >= {phase overview})) AS ended
-		FROM tracker.zip_download d GROUP BY run) n ON n.run = r.id
+	LEFT JOIN (SELECT d.run, count(*) AS requested, count(*) FILTER (WHERE d.status_id IN ({status cancelled}, {status failed})) AS failed,
+			count(*) FILTER (WHERE coalesce(d.documents_open, 0) <= v.valid AND (d.status_id IN ({status cancelled}, {status failed}) OR d.status_id = {status done} AND d.phase_id >= v.last)) AS ended
+		FROM tracker.zip_download d JOIN tracker.replay q ON q.id = d.run
+		CROSS JOIN LATERAL (SELECT {phase overview} AS last, 0 AS valid WHERE q.shadow IS NULL
+			UNION ALL SELECT {phase xsd}, count(*) FROM tracker.xml_file x -- nothing follows on this for a shadow
+				WHERE x.zip_id = d.id AND x.outcome = d.accepted AND x.phase_id = {phase xsd} AND x.status_id = {status done} HAVING q.shadow IS NOT NULL) v
+		GROUP BY d.run) n ON n.run = r.id
 	WHERE $1 = '' OR r.number::text = $1 OR r.id::text = lower($1) OR r.shadow = $1
 	ORDER BY r.number DESC LIMIT $2`

@@ -13,6 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"tributary/internal/config"
+	"tributary/internal/engine/enginetest"
 	"tributary/internal/kafka"
 	"tributary/internal/pg"
 	"tributary/internal/stage/member"
@@ -32,9 +33,6 @@ func TestAMemberThatWasStartedTooEarly(t *testing.T) {
 	s := newScene(t)
 	file, _ := s.fetched()
 	if _, err := kadm.NewClient(s.client).CreateTopic(t.Context(), 1, 1, nil, kafka.TopicName("t", schemas.UnzipFinishedTopic)); err != nil {
-		t.Fatal(err)
-	}
-	if err := control.Migrate(t.Context(), s.Pool); err != nil {
 		t.Fatal(err)
 	}
 	log := slog.New(slog.DiscardHandler)
@@ -67,7 +65,7 @@ func TestAMemberThatWasStartedTooEarly(t *testing.T) {
 // their sessions and their groups. Nothing is made anew then, which they would
 // take for theirs.
 func TestMembersAreSeenWithoutControl(t *testing.T) {
-	s := newScene(t)
+	s := sceneOn(t, enginetest.Postgres(t))
 	s.fetched()
 	s.Members = []string{"tributary up", "tributary run"}
 	refused := func(named string) {

@@ -33,9 +33,16 @@ type scene struct {
 	addrs  []string // of the broker
 }
 
+// newScene has the control that a member made that began without it: an empty one.
 func newScene(t *testing.T) *scene {
 	t.Helper()
-	pool, err := pg.Open(t.Context(), enginetest.Postgres(t), "restore-test", 4)
+	return sceneOn(t, enginetest.Filled(t, "control", control.Migrate))
+}
+
+// sceneOn has the control that is in a database, or none.
+func sceneOn(t *testing.T, database string) *scene {
+	t.Helper()
+	pool, err := pg.Open(t.Context(), database, "restore-test", 4)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +196,7 @@ func TestABatchIsFinishedWhereverItWasCutOff(t *testing.T) {
 		{"the session has ended", []string{"document", "document", "withdrawal", "batch_end", "session_end"}, nil, "ended complete 1 1 t", "H 5 4 t", "6 6 replay 0 revision 4 session 7"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := newScene(t)
+			s := sceneOn(t, enginetest.Postgres(t)) // with no control at all
 			file, session := s.fetched()
 			s.order(file, session, 1, c.what...)
 			report, err := s.Run(t.Context())
@@ -240,9 +247,6 @@ func TestShadowsAreNotRestored(t *testing.T) {
 func TestRestoreRefuses(t *testing.T) {
 	s := newScene(t)
 	file, session := s.fetched()
-	if err := control.Migrate(t.Context(), s.Pool); err != nil {
-		t.Fatal(err)
-	}
 	exec := func(sql string) {
 		t.Helper()
 		if _, err := s.Pool.Exec(t.Context(), sql); err != nil {

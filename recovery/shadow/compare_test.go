@@ -185,4 +185,34 @@ func TestPartsAddUp(t *testing.T) {
 			t.Errorf("%+v: %d parts:\n%s", c, parts, d)
 		}
 	}
+	documentPartsAddUp(t, f)
+}
+
+// documentPartsAddUp holds that parts of documents are together all that would change.
+func documentPartsAddUp(t *testing.T, f *fixture) {
+	t.Helper()
+	line := func(d *Document) string { return d.FileName + "/" + d.Entry + " " + d.Change }
+	var want []string
+	skipped, err := f.Changes(t.Context(), f.run, func(d *Document) error { want = append(want, line(d)); return nil })
+	if err != nil || len(want) != 10 {
+		t.Fatal(want, err)
+	}
+	for enough, parts := range map[int]int{1: 2, 100: 1} { // eight files are compared at once
+		var got []string
+		left, n := Skipped{}, 0
+		for after := int64(0); n == 0 || after > 0; n++ {
+			rows, s, next, err := f.DocumentPart(t.Context(), f.run, after, enough, time.Now().Add(time.Hour))
+			if err != nil || n > 5 {
+				t.Fatal(n, err)
+			}
+			for i := range rows {
+				got = append(got, line(&rows[i]))
+			}
+			left.Add(s)
+			after = next
+		}
+		if d := cmp.Diff([]any{want, skipped}, []any{got, left}); d != "" || n < parts {
+			t.Errorf("%d at least: %d parts:\n%s", enough, n, d)
+		}
+	}
 }

@@ -27,6 +27,31 @@ type Part struct {
 	Next     int64   `json:"next,omitempty" doc:"the after of the next part; absent: this is the last"`
 }
 
+// DocumentPart compares the files of a shadow run that follow one, by its place in the run
+// (0: from the first), until enough documents are found that would change, none is left, or
+// the time is over; some are compared always, and of a file all documents. It returns these,
+// what was left out, and the after of the next part; 0: there is none.
+func (c *Comparer) DocumentPart(ctx context.Context, run *control.ReplayRun, after int64, enough int, over time.Time) (out []Document, s Skipped, next int64, err error) {
+	for {
+		last, n, err := c.some(ctx, run, after, documentItems, &s, func(d *Document) error {
+			if d.Change != Unchanged {
+				out = append(out, *d)
+			}
+			return nil
+		})
+		if err != nil || n == 0 {
+			return out, s, 0, err
+		}
+		if after = last; len(out) >= enough || !time.Now().Before(over) {
+			return out, s, after, nil
+		}
+	}
+}
+
+// documentItems is how many files are compared at once where all that would change of them
+// is kept.
+const documentItems = 8
+
 // Part compares the files of a shadow run that follow one, by its place in the run (0:
 // from the first), until most of most files are found of which a document would change,
 // none is left, or the time is over; some are compared always. With a most of 0 it counts

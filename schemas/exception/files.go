@@ -88,6 +88,7 @@ func fileNames() []Entry {
 		e("zip_name_extension", "The file's name does not end as the profile says (for IMPC: .zip, in small letters). It is not fetched.", "Ask the producer to rename the file, or to move it elsewhere if it is no data."),
 		e("zip_name_pattern", "The file's name does not have the profile's form (for IMPC: CENTRE.YYYY-MM-DD.INCREMENT.impc.zip), is too long, or has characters that no name may have. It is not fetched.", "Ask the producer to rename the file; the message shows the form and an example."),
 		e("zip_name_date", "The date in the file's name is not in the calendar, such as 31 February.", "Ask the producer to rename the file."),
+		e("name_twin", "The directory shows another name that differs from the file's only in case, or in how accents are written (NFC or NFD). This is a warning: both are taken as files of their own, and nothing of them is merged. Where files land in a place that takes both for one, one would replace the other.", "Ask the producer whether both are meant, and to rename or withdraw one of them."),
 		e("zip_name_centre", "The centre in the file's name is not known.", "Add the centre (tributary centres add, or in the configuration), whereupon the name is judged again by itself; or ask the producer to rename the file."),
 	}
 }

@@ -43,7 +43,7 @@ func moves() map[Move][]string {
 			"blob_lost", "event_too_large", "quarantined", "unnamed", "writing_unsupported", "target_exists", "file_unverifiable",
 		},
 		Centre: {
-			"object_archived", "checksum_mismatch", "checksum_unreadable", "file_too_large", "name_too_long",
+			"object_archived", "checksum_mismatch", "checksum_unreadable", "file_too_large", "name_too_long", "name_twin",
 			"zip_name_date", "zip_name_extension", "zip_name_pattern",
 			"corrupted_at_producer", "no_documents", "zip_crc_mismatch", "zip_duplicate_entry", "zip_encrypted", "zip_name_invalid", "zip_name_mismatch",
 			"zip_nested", "zip_not_an_archive", "zip_overlapping_entries", "zip_path_absolute", "zip_path_backslash", "zip_path_slip",

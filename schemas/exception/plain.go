@@ -42,6 +42,7 @@ func plain() map[string]Plain {
 		"file_too_large":      {"The file is too large", "Split it into smaller files, each under an increment of its own."},
 		"name_too_long":       {"The file's name is too long", "Upload it under a shorter name."},
 
+		"name_twin":          {"Another file's name differs only in capitals or accents", "Look whether both are meant, and withdraw one of them, or upload it under another name."},
 		"zip_name_date":      {"The date in the file's name is not in the calendar", "Upload it under a name with the right date."},
 		"zip_name_extension": {"The file's name has the wrong ending", "Upload it under a name with the right ending, or move it elsewhere if it is no data."},
 		"zip_name_pattern":   {"The file's name does not have the agreed form", "Upload it under a name of the form that the message shows."},

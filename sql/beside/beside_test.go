@@ -268,7 +268,7 @@ func TestDifferences(t *testing.T) {
 		if name == "item" {
 			p.Shape = b[name]
 		}
-		counted, again, err := p.Count(t.Context(), s.pool)
+		counted, again, err := s.count(p)
 		if err != nil || counted.Hash == again.Hash || counted.Rows != 3 {
 			t.Errorf("%s: %+v and %+v, %v", name, counted, again, err)
 		}

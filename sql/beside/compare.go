@@ -2,8 +2,6 @@ package beside
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"maps"
 	"slices"
@@ -78,28 +76,6 @@ type Pair struct {
 	Live, Built string // schemas
 	Table       string
 	Shape       Shape // what is compared: columns that both have
-}
-
-// Counted is how many rows a table has, and a hash of all of them in any order.
-type Counted struct {
-	Rows int64
-	Hash string
-}
-
-// Count counts the rows of both. They are equal if their hashes are.
-func (p Pair) Count(ctx context.Context, q pg.Querier) (live, built Counted, err error) {
-	for schema, to := range map[string]*Counted{p.Live: &live, p.Built: &built} {
-		// A sum of digests: equal rows give an equal one, in whatever order.
-		var sums string
-		err := q.QueryRow(ctx, fmt.Sprintf(`SELECT count(*), concat_ws('/', count(*), sum(hashtextextended(t::text, 0)::numeric), sum(hashtextextended(t::text, 1)::numeric))
-			FROM (SELECT %s FROM %s) t`, p.Shape.List(), pgx.Identifier{schema, p.Table}.Sanitize())).Scan(&to.Rows, &sums)
-		if err != nil {
-			return live, built, fmt.Errorf("count the rows of %s.%s: %w", schema, p.Table, err)
-		}
-		sum := sha256.Sum256([]byte(sums))
-		to.Hash = hex.EncodeToString(sum[:])
-	}
-	return live, built, nil
 }
 
 // Side is where a row must be to be listed.

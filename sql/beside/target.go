@@ -3,12 +3,20 @@ package beside
 import (
 	"bytes"
 	"io/fs"
+	"regexp"
 	"strings"
 )
 
 // Target says in which schema statements act that are written for another. The
 // zero value is the schema that they are written for.
-type Target struct{ From, To string }
+type Target struct {
+	From, To string
+	// Unlogged has tables made that a crash of the database empties, and of which it
+	// keeps no log: for what nobody needs then.
+	Unlogged bool
+}
+
+var createTable = regexp.MustCompile(`(?i)\bCREATE TABLE\b`)
 
 // SQL is SQL that does in the schema To what the given SQL does in the schema
 // From: every name qualified with the one is qualified with the other. Texts and
@@ -26,7 +34,7 @@ func (t Target) SQL(sql string) string {
 			i++
 			continue
 		}
-		out.WriteString(t.Qualify(sql[plain:i]))
+		out.WriteString(t.plain(sql[plain:i]))
 		text := sql[i : i+n]
 		i += n
 		plain = i
@@ -35,8 +43,16 @@ func (t Target) SQL(sql string) string {
 		}
 		out.WriteString(text)
 	}
-	out.WriteString(t.Qualify(sql[plain:]))
+	out.WriteString(t.plain(sql[plain:]))
 	return out.String()
+}
+
+// plain is SQL between texts and comments.
+func (t Target) plain(sql string) string {
+	if t.Unlogged {
+		sql = createTable.ReplaceAllString(sql, "CREATE UNLOGGED TABLE")
+	}
+	return t.Qualify(sql)
 }
 
 // textLength is the length of the text or comment that begins at a place; 0 if

@@ -36,6 +36,17 @@ func TestSQLForTheTarget(t *testing.T) {
 	}
 }
 
+// Tables that are made are unlogged where the target says so, and nothing else is.
+func TestUnloggedTarget(t *testing.T) {
+	target := warehouse()
+	target.Unlogged = true
+	sql := "CREATE TABLE warehouse.a (t text DEFAULT 'CREATE TABLE warehouse.x'); create table IF NOT EXISTS b (); CREATE TEMP TABLE c (); -- CREATE TABLE d"
+	want := "CREATE UNLOGGED TABLE warehouse_rebuild.a (t text DEFAULT 'CREATE TABLE warehouse.x'); CREATE UNLOGGED TABLE IF NOT EXISTS b (); CREATE TEMP TABLE c (); -- CREATE TABLE d"
+	if diff := cmp.Diff(want, target.SQL(sql)); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // A statement that finds its way to the live schema after all changes nothing.
 func TestTheLiveSchemaIsNotTouched(t *testing.T) {
 	pool := database(t)

@@ -23,6 +23,7 @@ func pollWaits(ctx context.Context, q pg.Querier, now time.Time) (waits bool, er
 
 // ToSchedule is what there is for schedule to do.
 type ToSchedule struct {
+	SetBack    bool // our clock, since the last session was opened
 	Maintained bool // maintenances that are over, or ends of such as others have ended
 	Windows    bool // that have closed
 	Overruns   bool // sources that are due though they are still being polled
@@ -31,7 +32,7 @@ type ToSchedule struct {
 
 // FindToSchedule tells what there is for schedule to do.
 func FindToSchedule(ctx context.Context, q pg.Querier, now time.Time) (t ToSchedule, err error) {
-	err = pg.Row(ctx, q, "find what is to be scheduled", []any{&t.Maintained, &t.Windows, &t.Overruns, &t.Sources}, `SELECT EXISTS (SELECT FROM control.source s WHERE `+leftMaintenance+` OR `+maintenanceOver+`),
+	err = pg.Row(ctx, q, "find what is to be scheduled", []any{&t.SetBack, &t.Maintained, &t.Windows, &t.Overruns, &t.Sources}, `SELECT `+setBackSQL+`, EXISTS (SELECT FROM control.source s WHERE `+leftMaintenance+` OR `+maintenanceOver+`),
 		EXISTS (SELECT FROM control.source s WHERE `+windowPassed+`), EXISTS (SELECT FROM control.source s WHERE `+polledSQL()+`),
 		EXISTS (SELECT FROM control.source s JOIN control.centre c ON c.short_name = s.centre AND c.active WHERE `+dueSQL("false")+`)`, now)
 	return t, err

@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -13,12 +14,26 @@ import (
 type Ignored struct {
 	Directory string `json:"directory"`
 	Name      string `json:"name"`
-	Reason    string `json:"reason"`         // directory, not_a_regular_file, line_unreadable, not_zip, filtered, no_done_file or repeated
-	Rule      string `json:"rule,omitempty"` // the filter that excludes it, or the name of the done-file that it waits for
+	Reason    string `json:"reason"`         // directory, not_a_regular_file, line_unreadable, not_zip, filtered, repeated, or that of a LeftOut
+	Rule      string `json:"rule,omitempty"` // the filter or the bound that excludes it, the done-file that it waits for, or the later file that counts
+	Shown     Seen   `json:"-" db:"-"`       // where filters or other keys leave it: as it was shown
 }
 
-// NoDoneFile is the reason of an entry whose done-file the listing doesn't show.
-const NoDoneFile = "no_done_file"
+// Seen is what a listing shows of a file beside its name.
+type Seen struct {
+	Size      int64      // in bytes; -1: not known
+	ChangedBy *time.Time // when it was changed at the latest, by the server's clock, as exactly as that is shown; nil: not known
+}
+
+// LeftOut tells whether the entry is a file that its source leaves: nothing is recorded
+// of what was shown, and of a known file the version that is known stays.
+func (i Ignored) LeftOut() bool {
+	switch i.Reason {
+	case NoDoneFile, TooSmall, TooLarge, TooYoung, TooOld, NotLatest:
+		return true
+	}
+	return false
+}
 
 // Words is why nobody takes the entry up, for people; of reasons that this program
 // doesn't know, the reason.
@@ -30,6 +45,11 @@ func (i Ignored) Words() string {
 		"not_zip":            "its name does not end in .zip",
 		"filtered":           "a filter of the source excludes it",
 		NoDoneFile:           "the file that says that it is whole (done_file) is not beside it yet",
+		TooSmall:             "it is smaller than the files are that are taken of the source",
+		TooLarge:             "it is larger than the files are that are taken of the source",
+		TooYoung:             "it was changed more lately than the files were that are taken of the source, and is taken once that is longer ago",
+		TooOld:               "it was changed longer ago than the files were that are taken of the source",
+		NotLatest:            "of a centre's files in a directory of the source only the latest is taken (latest_only), and there is a later one",
 		"repeated":           "the listing showed the name before, and the first entry counts",
 	}[i.Reason]
 	switch {
@@ -45,14 +65,18 @@ func (i Ignored) Words() string {
 // listing showed and nobody takes up: how many there were, and the first of them.
 func PutIgnored(ctx context.Context, tx pgx.Tx, source string, total int, first []Ignored) error {
 	var directories, names, reasons, rules []string
+	var sizes []int64
+	var changed []*time.Time
 	for _, e := range first {
 		directories, names, reasons, rules = append(directories, e.Directory), append(names, e.Name), append(reasons, e.Reason), append(rules, e.Rule)
+		sizes, changed = append(sizes, e.Shown.Size), append(changed, e.Shown.ChangedBy)
 	}
 	b := &pgx.Batch{}
 	b.Queue("DELETE FROM control.ignored WHERE source=$1", source)
 	if len(first) > 0 {
-		b.Queue(`INSERT INTO control.ignored (source, ordinal, directory, name, reason, rule)
-		SELECT $1, n, directory, name, reason, rule FROM unnest($2::text[], $3::text[], $4::text[], $5::text[]) WITH ORDINALITY AS r(directory, name, reason, rule, n)`, source, directories, names, reasons, rules)
+		b.Queue(`INSERT INTO control.ignored (source, ordinal, directory, name, reason, rule, size, changed_by)
+		SELECT $1, n, directory, name, reason, rule, size, changed_by FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::timestamptz[]) WITH ORDINALITY AS r(directory, name, reason, rule, size, changed_by, n)`,
+			source, directories, names, reasons, rules, sizes, changed)
 	}
 	b.Queue("UPDATE control.source SET ignored=$2 WHERE id=$1 AND ignored <> $2", source, total)
 	return pg.Send(ctx, tx, "keep what "+source+" shows and nobody takes up", b)
@@ -72,17 +96,26 @@ func IgnoredOf(ctx context.Context, q pg.Querier, source string, behind, limit i
 	return total, kept, nil
 }
 
-// EachShown calls each with every entry that a source shows as far as is known, by
-// directory and name: what it hosts, and of what its filters exclude the names that
-// are kept.
-func EachShown(ctx context.Context, q pg.Querier, source string, each func(directory, name string)) error {
-	var directory, name string
-	for err := range pg.Each(ctx, q, "read what "+source+" shows", []any{&directory, &name}, `SELECT action, name FROM control.hosting WHERE source=$1 AND state='present'
-		UNION SELECT directory, name FROM control.ignored WHERE source=$1 AND reason='filtered' ORDER BY 1, 2`, source) {
+// ShownFile is a file as a source shows it.
+type ShownFile struct {
+	Directory, Name string
+	Seen
+}
+
+// EachShown calls each with every file that a source shows as far as is known, by
+// directory and name: what it hosts, and of what its filters and other keys leave the
+// names that are kept, as they were shown last.
+func EachShown(ctx context.Context, q pg.Querier, source string, each func(ShownFile)) error {
+	var e ShownFile
+	for err := range pg.Each(ctx, q, "read what "+source+" shows", []any{&e.Directory, &e.Name, &e.Size, &e.ChangedBy}, `WITH left_out AS MATERIALIZED (SELECT directory, name, size, changed_by FROM control.ignored
+			WHERE source=$1 AND reason IN ('filtered', 'no_done_file', 'too_small', 'too_large', 'too_young', 'too_old', 'not_latest'))
+		SELECT action, name, size, mtime + mtime_precision * interval '1 millisecond' FROM control.hosting h WHERE source=$1 AND state='present'
+			AND NOT EXISTS (SELECT FROM left_out l WHERE l.directory = h.action AND l.name = h.name)
+		UNION SELECT directory, name, size, changed_by FROM left_out ORDER BY 1, 2`, source) {
 		if err != nil {
 			return err
 		}
-		each(directory, name)
+		each(e)
 	}
 	return nil
 }

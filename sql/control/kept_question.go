@@ -7,16 +7,12 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"tributary/internal/pg"
 )
 
 // MostKeptQuestions is how many questions are kept for a person. The schema says the same.
 const MostKeptQuestions = 50
-
-// uniqueViolation is Postgres' code of an error.
-const uniqueViolation = "23505"
 
 // ErrQuestionName says that a person keeps another question by that name.
 var ErrQuestionName = errors.New("a question is kept by that name already")
@@ -59,8 +55,7 @@ func KeepQuestion(ctx context.Context, q pg.Querier, person string, k KeptQuesti
 
 // named is an error of a statement that gives a question its name.
 func named(err error, what string) error {
-	var refused *pgconn.PgError
-	if errors.As(err, &refused) && refused.Code == uniqueViolation {
+	if pg.Taken(err) {
 		return ErrQuestionName
 	}
 	if err != nil {

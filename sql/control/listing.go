@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -78,7 +79,7 @@ func CreateListing(ctx context.Context, c *pgxpool.Conn) error {
 	delete(noted, listingKey)
 	for _, sql := range []string{
 		`CREATE TEMP TABLE IF NOT EXISTS listed (file uuid PRIMARY KEY, action text NOT NULL, name text NOT NULL, size bigint NOT NULL, mtime timestamptz,
-			exception text NOT NULL, message text NOT NULL, precision int NOT NULL, yearless boolean NOT NULL, known boolean NOT NULL, attributes jsonb, shown timestamptz, turn boolean NOT NULL DEFAULT false)`,
+			exception text NOT NULL, message text NOT NULL, precision int NOT NULL, yearless boolean NOT NULL, known boolean NOT NULL, attributes jsonb, shown timestamptz, turn boolean NOT NULL DEFAULT false, centre text, file_date date, file_inc bigint)`,
 		`CREATE TEMP TABLE IF NOT EXISTS passed_over (directory text NOT NULL, name text NOT NULL, size bigint NOT NULL, mtime timestamptz, note text NOT NULL)`,
 		truncateListing,
 	} {
@@ -120,6 +121,9 @@ type Entry struct {
 	Yearless           bool              // the year of ModTime is a guess
 	Known              bool              // ModTime is the one that is known: what is shown, less exactly, is alike
 	Attributes         map[string]string // what else it says, by name
+	Centre             string            // what its name says, where the latest of each centre is asked for; else empty
+	FileDate           string
+	FileInc            int64
 }
 
 // StoreListing adds entries to the connection's listing and returns those that
@@ -131,6 +135,9 @@ func StoreListing(ctx context.Context, c pg.Querier, entries []Entry) (repeated 
 	var precisions []int32
 	var yearless, known []bool
 	var attributes []*string
+	var centres, dates []string // none, where no entry says one
+	var incs []int64
+	named := slices.ContainsFunc(entries, func(e Entry) bool { return e.Centre != "" })
 	for _, e := range entries {
 		files, actions, names, exceptions, messages = append(files, e.File), append(actions, e.Action), append(names, e.Name), append(exceptions, e.Invalid), append(messages, e.Message)
 		sizes, times = append(sizes, e.Size), append(times, e.ModTime)
@@ -140,10 +147,15 @@ func StoreListing(ctx context.Context, c pg.Querier, entries []Entry) (repeated 
 			return nil, err
 		}
 		attributes = append(attributes, said)
+		if named {
+			centres, dates, incs = append(centres, e.Centre), append(dates, e.FileDate), append(incs, e.FileInc)
+		}
 	}
-	stored, err := pg.List(ctx, c, "store listing", pgx.RowTo[string], `INSERT INTO pg_temp.listed (file, action, name, size, mtime, exception, message, precision, yearless, known, attributes)
-		SELECT * FROM unnest($1::text[]::uuid[], $2::text[], $3::text[], $4::bigint[], $5::timestamptz[], $6::text[], $7::text[], $8::int[], $9::boolean[], $10::boolean[], $11::text[]::jsonb[])
-		ON CONFLICT DO NOTHING RETURNING file::text`, files, actions, names, sizes, times, exceptions, messages, precisions, yearless, known, attributes)
+	stored, err := pg.List(ctx, c, "store listing", pgx.RowTo[string], `INSERT INTO pg_temp.listed (file, action, name, size, mtime, exception, message, precision, yearless, known, attributes, centre, file_date, file_inc)
+		SELECT file, action, name, size, mtime, exception, message, precision, yearless, known, attributes, nullif(centre, ''), nullif(file_date, '')::date, file_inc
+		FROM unnest($1::text[]::uuid[], $2::text[], $3::text[], $4::bigint[], $5::timestamptz[], $6::text[], $7::text[], $8::int[], $9::boolean[], $10::boolean[], $11::text[]::jsonb[], $12::text[], $13::text[], $14::bigint[])
+			AS r(file, action, name, size, mtime, exception, message, precision, yearless, known, attributes, centre, file_date, file_inc)
+		ON CONFLICT DO NOTHING RETURNING file::text`, files, actions, names, sizes, times, exceptions, messages, precisions, yearless, known, attributes, centres, dates, incs)
 	if err != nil {
 		return nil, err
 	}

@@ -39,6 +39,8 @@ type Poll struct {
 	// NoChecksumsAt is when the source's last poll ended, if it is known to show no
 	// checksums.
 	NoChecksumsAt *time.Time `db:"-"`
+	// Twins are the names that its listings showed last and that some take for one.
+	Twins Twins `db:"-"`
 }
 
 // lockCredit makes everything that takes a server's credit wait its turn, so
@@ -77,11 +79,11 @@ func TakePoll(ctx context.Context, pool *pgxpool.Pool, holder string, full []str
 				WHERE c.server <> ALL($2) AND `+open("c", "$3")+` AND ((q.state='due' AND q.not_before <= $3) OR (q.state='running' AND q.lease_until < clock_timestamp()))
 				  AND `+creditSQL+` > 0
 				ORDER BY (SELECT o.number FROM control.session o WHERE o.id = q.session), q.id LIMIT 1)
-			RETURNING p.id, p.session, p.source, p.server, p.centre, s.number, s.once, p.epoch, p.attempts, p.started_at, d.definition::text, d.passed = md5(d.definition::text), d.revision, d.ignored, coalesce(d.definition->>'cron', '') = '@once', p.taken, p.taken_bytes, d.directories, d.clock, d.no_checksums_at, `+judgedBySQL, "c.server"),
+			RETURNING p.id, p.session, p.source, p.server, p.centre, s.number, s.once, p.epoch, p.attempts, p.started_at, d.definition::text, d.passed = md5(d.definition::text), d.revision, d.ignored, coalesce(d.definition->>'cron', '') = '@once', p.taken, p.taken_bytes, d.directories, d.clock, d.no_checksums_at, d.twins, `+judgedBySQL, "c.server"),
 			holder, append([]string{}, full...), now, interval(ttl))
 		var stored []byte
 		var of string
-		err := row.Scan(&p.ID, &p.Session, &p.Source, &p.Server, &p.Centre, &p.Number, &p.Once, &p.Epoch, &p.Attempts, &p.StartedAt, &p.Definition, &p.Passed, &p.Revision, &p.Ignored, &p.Rests, &p.Taken.Looks, &p.Taken.Bytes, &stored, &p.Clock, &p.NoChecksumsAt, &of)
+		err := row.Scan(&p.ID, &p.Session, &p.Source, &p.Server, &p.Centre, &p.Number, &p.Once, &p.Epoch, &p.Attempts, &p.StartedAt, &p.Definition, &p.Passed, &p.Revision, &p.Ignored, &p.Rests, &p.Taken.Looks, &p.Taken.Bytes, &stored, &p.Clock, &p.NoChecksumsAt, &p.Twins, &of)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil
 		}

@@ -17,9 +17,9 @@ import (
 // The keys of a source's definition, by whether they say how it is reached. A new key
 // must be named in one of the lists, and in the statement if in the second.
 var (
-	reached = []string{"url", "password", "identity_file", "identity_passphrase", "known_hosts", "host_key", "jump", "disable_epsv", "token", "cookie", "proxy", "proxy_password", "feed", "webdav", "ca_file", "robots", "identity_agent", "certificate_pin", "connect_timeout", "idle_timeout", "endpoint", "region", "virtual_hosted"}
+	reached = []string{"url", "password", "identity_file", "identity_passphrase", "known_hosts", "host_key", "jump", "disable_epsv", "token", "cookie", "headers", "proxy", "proxy_password", "feed", "webdav", "ca_file", "robots", "identity_agent", "certificate_pin", "connect_timeout", "idle_timeout", "endpoint", "region", "virtual_hosted"}
 	alike   = []string{
-		"centre", "hosts", "interval", "max_interval", "complete_every", "cron", "time_zone", "windows", "max_sessions", "priority", "preference", "server", "filters", "done_file", "may_be_empty", "throttle", "done_with",
+		"centre", "hosts", "interval", "max_interval", "complete_every", "cron", "time_zone", "windows", "max_sessions", "priority", "preference", "server", "filters", "done_file", "min_size", "max_size", "min_age", "max_age", "latest_only", "may_be_empty", "throttle", "done_with",
 		"max_entries", "max_new", "max_new_bytes", "max_files_per_day", "max_bytes_per_day", "description",
 	}
 )

@@ -44,7 +44,7 @@ const keepsState = `(s.state <> 'removed' AND s.declared_state = $9
 
 // reachedAlike are the keys of a definition that don't say how a source is reached. A
 // test lists all keys that there are.
-const reachedAlike = `'{centre,complete_every,cron,description,done_file,done_with,filters,hosts,interval,max_bytes_per_day,max_entries,max_files_per_day,max_interval,max_new,max_new_bytes,max_sessions,may_be_empty,preference,priority,server,throttle,time_zone,windows}'::text[]`
+const reachedAlike = `'{centre,complete_every,cron,description,done_file,done_with,filters,hosts,interval,latest_only,max_age,max_bytes_per_day,max_entries,max_files_per_day,max_interval,max_new,max_new_bytes,max_sessions,max_size,may_be_empty,min_age,min_size,preference,priority,server,throttle,time_zone,windows}'::text[]`
 
 // Put stores a source as configured and reports whether that changed. The
 // configuration's word for its state counts when it is new: what people and polls
@@ -60,7 +60,7 @@ func (c SourceChange) Put(ctx context.Context, s Source) (changed bool, err erro
 			suspended_at = CASE WHEN `+keepsState+` THEN s.suspended_at END,
 			maintained_until = CASE WHEN `+keepsState+` THEN s.maintained_until END,
 			suspended_why = CASE WHEN `+keepsState+` THEN s.suspended_why ELSE '' END,
-			directories = CASE WHEN s.state = 'removed' THEN '{}' ELSE s.directories END, clock = CASE WHEN s.state = 'removed' THEN '{}' ELSE s.clock END,
+			directories = CASE WHEN s.state = 'removed' THEN '{}' ELSE s.directories END, clock = CASE WHEN s.state = 'removed' THEN '{}' ELSE s.clock END, twins = CASE WHEN s.state = 'removed' THEN '{}' ELSE s.twins END,
 			acts = CASE WHEN s.state = 'removed' OR (s.url, s.definition->>'done_with') IS DISTINCT FROM ($5, $12::text::jsonb->>'done_with') THEN '' ELSE s.acts END,
 			next_due = CASE WHEN s.state = 'suspended' AND NOT `+keepsState+` OR s.next_due = 'infinity' AND (s.state = 'removed' OR s.definition <> $12::text::jsonb) THEN '-infinity' ELSE s.next_due END
 		WHERE s.state = 'removed' OR (s.centre, s.server, s.protocol, s.url, s.accesskey, s.max_sessions, s.poll_interval, s.hosts, s.declared_state, s.definition, s.declared, s.address)

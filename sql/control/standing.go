@@ -42,6 +42,7 @@ type Standing struct {
 	MaintainedUntil *time.Time // when its maintenance ends; nil: when a person says so
 	Directories     Directories
 	Clock           clock.Clock // of its server
+	Twins           Twins       // among the names that it showed last
 	// Acts is what a person has ordered to be done there with files that are inserted,
 	// and at which url; empty: nothing.
 	Acts     string
@@ -51,7 +52,7 @@ type Standing struct {
 // standingColumns are the columns of control.source s by the names of the fields.
 const standingColumns = `s.id, s.centre, s.server, s.address, s.protocol, s.url, s.accesskey, s.state, s.max_sessions, s.poll_interval AS interval,
 	s.failures, s.failed_polls, s.failing_since, s.failed_classes, s.suspended_at, s.suspended_why, s.overruns, s.hosts, s.declared_state, s.definition::text AS definition, s.declared, s.checked, s.passed = md5(s.definition::text) AS passed,
-	s.opens, s.closes, s.unchanged, CASE WHEN isfinite(s.next_due) THEN s.next_due END AS due, s.next_due = 'infinity' AS on_demand, s.maintained_until, s.directories, s.clock, s.acts, s.acts_said,
+	s.opens, s.closes, s.unchanged, CASE WHEN isfinite(s.next_due) THEN s.next_due END AS due, s.next_due = 'infinity' AS on_demand, s.maintained_until, s.directories, s.clock, s.twins, s.acts, s.acts_said,
 	EXISTS (SELECT FROM control.poll p WHERE p.source = s.id AND p.state IN ('due','running')) AS polled`
 
 // Standings returns how the named sources stand, by id; all of them where none

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"tributary/schemas"
 	"tributary/sql/beside"
 )
 
@@ -36,6 +37,22 @@ func Statements(schema string) ([]string, error) {
 		out = append(out, Target(schema).SQL(up))
 	}
 	return out, nil
+}
+
+// Recount is the statement that counts the rows of a schema that have not been counted as
+// they were written: where files, documents and hostings stand, in the table tally.
+func Recount(schema string) string {
+	return Target(schema).SQL(schemas.Numbered(`INSERT INTO tracker.tally (slot, what, of_id, phase_id, status_id, exception_id, ended, n)
+		SELECT 0, 'file', coalesce(z.centre_id, '00000000-0000-0000-0000-000000000000'), f.phase_id, f.status_id,
+			coalesce(CASE WHEN f.status_id = {status failed} THEN a.exception_id END, '00000000-0000-0000-0000-000000000000'), f.ended, count(*)
+		FROM tracker.file f JOIN tracker.zip_action a ON a.id = f.id JOIN tracker.zip_file z ON z.id = a.zip_id GROUP BY 3, 4, 5, 6, 7
+		UNION ALL
+		SELECT 0, 'document', coalesce(z.centre_id, '00000000-0000-0000-0000-000000000000'), m.phase_id, m.status_id, '00000000-0000-0000-0000-000000000000', false, count(*)
+		FROM tracker.zip_action a JOIN tracker.zip_file z ON z.id = a.zip_id JOIN tracker.zip_download d ON d.id = a.download_id
+		JOIN tracker.xml_file m ON m.zip_id = d.id AND m.outcome = d.accepted GROUP BY 3, 4, 5
+		UNION ALL
+		SELECT 0, 'hosting', file_source_id, 0, 0, '00000000-0000-0000-0000-000000000000', false, count(*)
+		FROM tracker.file_source_has_zip WHERE state = 'present' GROUP BY 3`))
 }
 
 // Target is the schema of the given name, for statements that are written for the

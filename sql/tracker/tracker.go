@@ -14,6 +14,7 @@ import (
 
 	"tributary/internal/pg"
 	"tributary/schemas"
+	"tributary/sql/beside"
 )
 
 //go:embed migrations/*.sql
@@ -31,6 +32,18 @@ func Migrate(ctx context.Context, pool *pgxpool.Pool) error {
 // the newest version. It makes the schema if there is none. The name is of
 // small letters, digits and underscores.
 func MigrateInto(ctx context.Context, pool *pgxpool.Pool, schema string) error {
+	return migrate(ctx, pool, schema, Target(schema))
+}
+
+// MigrateUnlogged makes such a schema whose tables need not outlive a crash of the
+// database: it writes no log of them.
+func MigrateUnlogged(ctx context.Context, pool *pgxpool.Pool, schema string) error {
+	target := Target(schema)
+	target.Unlogged = true
+	return migrate(ctx, pool, schema, target)
+}
+
+func migrate(ctx context.Context, pool *pgxpool.Pool, schema string, target beside.Target) error {
 	sub, err := fs.Sub(migrations, "migrations")
 	if err != nil {
 		return fmt.Errorf("migrations of the tracker: %w", err)
@@ -38,7 +51,7 @@ func MigrateInto(ctx context.Context, pool *pgxpool.Pool, schema string) error {
 	if err := checkName(schema); err != nil {
 		return err
 	}
-	return pg.Migrate(ctx, pool, schema, Target(schema).Files(numbered{sub}))
+	return pg.Migrate(ctx, pool, schema, target.Files(numbered{sub}))
 }
 
 // numbered are SQL files with the numbers of the phases and statuses that they

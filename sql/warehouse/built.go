@@ -46,13 +46,16 @@ func Applied(ctx context.Context, q pg.Querier, position int64, digest []byte) (
 
 // MakeBuilt makes the schema Built anew: empty, with the tables and views of
 // the profile. What people have put into the profile's own lists in the live
-// schema, which no order tells of, is taken over.
-func MakeBuilt(ctx context.Context, pool *pgxpool.Pool, fsys fs.FS, m *mapping.Mapping) error {
+// schema, which no order tells of, is taken over. What is made only to be compared
+// need not be durable, and never becomes the live schema.
+func MakeBuilt(ctx context.Context, pool *pgxpool.Pool, fsys fs.FS, m *mapping.Mapping, durable bool) error {
 	sub, err := fs.Sub(files, "migrations")
 	if err != nil {
 		return fmt.Errorf("migrations of the warehouse: %w", err)
 	}
-	if err := pg.Migrate(ctx, pool, Built, Target().Files(sub)); err != nil {
+	target := Target()
+	target.Unlogged = !durable
+	if err := pg.Migrate(ctx, pool, Built, target.Files(sub)); err != nil {
 		return err
 	}
 	p, err := readProfile(fsys, m)
@@ -61,8 +64,8 @@ func MakeBuilt(ctx context.Context, pool *pgxpool.Pool, fsys fs.FS, m *mapping.M
 	}
 	// Functions keep their text, in which everything is renamed; the file is run
 	// again, as it is, when the schema becomes the live one.
-	p.tables, p.views = Target().Qualify(p.tables), Target().SQL(p.views)
-	if err := pg.InTx(ctx, beside.DB{Beginner: pool, Target: Target()}, func(tx pgx.Tx) error { return p.apply(ctx, tx) }); err != nil {
+	p.tables, p.views = target.Qualify(p.tables), target.SQL(p.views)
+	if err := pg.InTx(ctx, beside.DB{Beginner: pool, Target: target}, func(tx pgx.Tx) error { return p.apply(ctx, tx) }); err != nil {
 		return fmt.Errorf("tables of the profile %s: %w", m.Name, err)
 	}
 	live, err := Exists(ctx, pool, Schema)

@@ -92,21 +92,6 @@ type Check struct {
 	AgainLine int
 }
 
-// Statement is one statement of a batch end. It may use $1, the centre.
-type Statement struct {
-	File string // in the profile's folder
-	SQL  string
-}
-
-// Statements are what a profile's batch end runs for one centre.
-type Statements struct {
-	// Checks are sorted by the table that they judge, then by name.
-	Checks []Check
-	// Context and Overview are run one after another, in the order of their
-	// files' names.
-	Context, Overview []Statement
-}
-
 // Load reads the checks and the statements of a profile's folder. What is wrong
 // with them is an error that names file and line; all errors are reported
 // together. A profile without SQL has none.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"tributary/internal/pg"
 	"tributary/sql/beside"
 )
 
@@ -26,21 +25,21 @@ type TableComparison struct {
 }
 
 // Compare compares each table that was built beside with the live one: every column of
-// every row, but not the state of running members. q is to be a transaction
-// that sees both at the same position. each is called table by table.
-func Compare(ctx context.Context, q pg.Querier, each func(TableComparison) error) error {
-	live, err := beside.Shapes(ctx, q, Schema)
+// every row, but not the state of running members. The built side
+// sees both at the same position. each is called table by table.
+func Compare(ctx context.Context, by beside.Sight, each func(TableComparison) error) error {
+	live, err := beside.Shapes(ctx, by.Built, Schema)
 	if err != nil {
 		return err
 	}
-	built, err := shapes(ctx, q)
+	built, err := shapes(ctx, by.Built)
 	if err != nil {
 		return err
 	}
 	for _, name := range beside.Names(built) {
 		c := TableComparison{Table: name, OnlyRebuilt: []string{"the table: the live warehouse has none of this name"}}
 		if l, there := live[name]; there {
-			if c, err = compareTable(ctx, q, beside.Pair{Live: Schema, Built: Built, Table: name, Shape: l.Common(built[name])}); err != nil {
+			if c, err = compareTable(ctx, by, beside.Pair{Live: Schema, Built: Built, Table: name, Shape: l.Common(built[name])}); err != nil {
 				return err
 			}
 		}
@@ -51,18 +50,18 @@ func Compare(ctx context.Context, q pg.Querier, each func(TableComparison) error
 	return nil
 }
 
-func compareTable(ctx context.Context, q pg.Querier, p beside.Pair) (TableComparison, error) {
-	live, built, err := p.Count(ctx, q)
+func compareTable(ctx context.Context, by beside.Sight, p beside.Pair) (TableComparison, error) {
+	live, built, err := p.Count(ctx, by)
 	c := TableComparison{Table: p.Table, Live: live.Rows, Rebuilt: built.Rows, Hash: built.Hash, Equal: live.Hash == built.Hash}
 	if err != nil || c.Equal {
 		return c, err
 	}
-	rows, err := p.Differences(ctx, q, beside.InLive, maxExamples)
+	rows, err := p.Differences(ctx, by.Built, beside.InLive, maxExamples)
 	for _, r := range rows {
 		c.OnlyLive = append(c.OnlyLive, r.LiveRow)
 	}
 	if err == nil {
-		rows, err = p.Differences(ctx, q, beside.InBuilt, maxExamples)
+		rows, err = p.Differences(ctx, by.Built, beside.InBuilt, maxExamples)
 	}
 	for _, r := range rows {
 		c.OnlyRebuilt = append(c.OnlyRebuilt, r.BuiltRow)

@@ -78,3 +78,9 @@ func exchange(ctx context.Context, tx pgx.Tx) (beside.Swap, error) {
 	s.Own, err = own(ctx, tx)
 	return s, err
 }
+
+// CompleteLease adds what the table of leases lacks in a schema that only older members
+// have migrated: a rebuild works there under a lease, and keeps the table.
+func CompleteLease(ctx context.Context, tx pgx.Tx) error {
+	return pg.Exec(ctx, tx, "complete the leases of the warehouse", "ALTER TABLE warehouse.lease ADD COLUMN IF NOT EXISTS taken_at timestamptz NOT NULL DEFAULT now()")
+}

@@ -22,8 +22,6 @@ func (e end) String() string {
 type bad struct {
 	// name says what is bad.
 	name string
-	// list is the place of the list that makes it.
-	list int
 	// file is a file's name to judge, instead of its bytes.
 	file *string
 	// write makes the file's bytes.

@@ -37,6 +37,10 @@ type report struct {
 // doCases does the cases that in names, one after another until it ends, and writes
 // their reports to out.
 func doCases(in io.Reader, out io.Writer) error {
+	m, err := newMember()
+	if err != nil {
+		return err
+	}
 	measure, err := calibrate()
 	if err != nil {
 		return err
@@ -48,11 +52,11 @@ func doCases(in io.Reader, out io.Writer) error {
 		} else if err != nil {
 			return err
 		}
-		c, ok := caseOf(job.List, job.Case)
-		if !ok {
-			return fmt.Errorf("there is no case %q", job.Case)
+		c, err := job.made()
+		if err != nil {
+			return err
 		}
-		r, used, err := doCase(c, job)
+		r, used, err := doCase(m, c, job)
 		if err != nil {
 			return err
 		}
@@ -71,14 +75,14 @@ func doCases(in io.Reader, out io.Writer) error {
 	}
 }
 
-// doCase does a case in its directory, and returns how long the processor worked
-// on it.
-func doCase(c bad, job task) (r report, used time.Duration, err error) {
+// doCase has the member do a case in its directory, and returns how long the processor
+// worked on it.
+func doCase(m *member, c bad, job task) (r report, used time.Duration, err error) {
 	err = errors.Join(os.Chdir(job.Dir), os.Setenv("TMPDIR", filepath.Join(job.Dir, "tmp")), os.Setenv("HOME", filepath.Join(job.Dir, "home")))
 	if err != nil {
 		return r, 0, err
 	}
-	s, err := newStages(c)
+	s, err := m.on(c)
 	if err != nil {
 		return r, 0, err
 	}

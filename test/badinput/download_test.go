@@ -30,7 +30,7 @@ func (s *stages) download(ctx context.Context, f *served) (*schemas.DownloadFini
 	cfg := config.Default().Download
 	cfg.MaxFileSize = 8 << 20
 	d := download.New(cfg, download.Deps{
-		Sources: map[string]config.Source{"src": {ID: "src", URL: "file:///nowhere"}}, Blobs: s.store,
+		Sources: map[string]config.Source{"src": {ID: "src", URL: "file:///nowhere"}}, Blobs: s.blobs,
 		Dial:        func(context.Context, remote.Config) (remote.Session, error) { return &session{f: f}, nil },
 		Outstanding: func(context.Context, string) (bool, error) { return true, nil },
 		Log:         slog.New(slog.DiscardHandler), Now: time.Now,

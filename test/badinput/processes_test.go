@@ -32,12 +32,33 @@ type process struct {
 	errs bytes.Buffer
 }
 
-// task is what a process is told of a case.
+// task is what a process is told of a case: no more than it works with, so that what
+// the cases are made of takes none of its memory.
 type task struct {
-	List int // of lists, that makes the case
-	Case string
-	Dir  string // the case's own, in which it is done
-	Blob string // sha256 of the input in Dir/blobs
+	Case   string
+	Dir    string            // the case's own, in which it is done
+	Blob   string            // sha256 of the input in Dir/blobs
+	File   []byte            // the file's name where that alone is judged, which may be no UTF-8
+	Schema map[string]string // of the case's own
+	Served bool              // it is one of downloadCases
+}
+
+// made is as much of the case as the work needs.
+func (job task) made() (bad, error) {
+	c := bad{schema: job.Schema}
+	if job.File != nil {
+		name := string(job.File)
+		c.file = &name
+	}
+	if !job.Served {
+		return c, nil
+	}
+	for _, c := range downloadCases() {
+		if c.name == job.Case {
+			return c, nil
+		}
+	}
+	return c, fmt.Errorf("there is no case %q", job.Case)
 }
 
 // do lets a process do the case. A process that fails or hangs is ended.

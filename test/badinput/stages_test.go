@@ -42,16 +42,48 @@ type told struct {
 
 func (t told) end() end { return end{t.Phase, t.Exception} }
 
-// stages are the stages as a member has them, with its default limits, and what
-// they told.
-type stages struct {
-	store   *blob.Dir
+// member is what a member of the stages has for as long as it lives, with its default
+// limits. It is made once in a process, since schemas take longer to compile than most
+// cases to judge.
+type member struct {
+	blobs   *blobs
 	profile *profile.Profile
 	centres profile.CentreSet
 	unzip   *unzip.Unzipper
 	valid   *validate.Validator
 	mapping *mapping.Mapping
 	codec   *schemas.Codec
+}
+
+// blobs is the store of the case that is being done.
+type blobs struct{ *blob.Dir }
+
+func newMember() (*member, error) {
+	m := &member{blobs: &blobs{}}
+	var err error
+	if m.profile, err = profile.Builtin("impc"); err != nil {
+		return nil, err
+	}
+	if m.centres, err = profile.NewCentreSet(m.profile.Centres...); err != nil {
+		return nil, err
+	}
+	if m.codec, err = schemas.NewCodec(); err != nil {
+		return nil, err
+	}
+	log := slog.New(slog.DiscardHandler)
+	m.unzip = unzip.New(limits(), unzip.Deps{Blobs: m.blobs, Rules: unzip.Rules{Profile: m.profile, Centres: m.centres}, Log: log, Now: time.Now})
+	if m.valid, err = validate.New(config.Default().Validate, validate.Deps{Profile: m.profile, Blobs: m.blobs, Log: log, Now: time.Now}); err != nil {
+		return nil, err
+	}
+	if m.mapping, err = mapping.Load(m.profile.FS()); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// stages are the stages at work on a case, and what they told.
+type stages struct {
+	*member
 
 	told      []told
 	fetched   *schemas.DownloadFinished
@@ -59,39 +91,23 @@ type stages struct {
 	announced int
 }
 
-// newStages prepares what the case needs.
-func newStages(c bad) (*stages, error) {
-	s := &stages{}
+// on opens the case's store for the member.
+func (m *member) on(c bad) (*stages, error) {
+	m.blobs.Dir = nil
+	if c.file != nil {
+		return &stages{member: m}, nil
+	}
 	var err error
-	if s.profile, err = profile.Builtin("impc"); err != nil {
-		return nil, err
-	}
-	if s.centres, err = profile.NewCentreSet(s.profile.Centres...); err != nil || c.file != nil {
-		return s, err
-	}
-	if s.store, err = blob.NewDir("blobs"); err != nil {
-		return nil, err
-	}
-	if s.codec, err = schemas.NewCodec(); err != nil {
-		return nil, err
-	}
-	log := slog.New(slog.DiscardHandler)
-	s.unzip = unzip.New(limits(), unzip.Deps{Blobs: s.store, Rules: unzip.Rules{Profile: s.profile, Centres: s.centres}, Log: log, Now: time.Now})
-	if s.valid, err = validate.New(config.Default().Validate, validate.Deps{Profile: s.profile, Blobs: s.store, Log: log, Now: time.Now}); err != nil {
-		return nil, err
-	}
-	if s.mapping, err = mapping.Load(s.profile.FS()); err != nil {
-		return nil, err
-	}
-	return s, nil
+	m.blobs.Dir, err = blob.NewDir("blobs")
+	return &stages{member: m}, err
 }
 
 // close gives up what the case has open.
 func (s *stages) close() error {
-	if s.store == nil {
+	if s.blobs.Dir == nil {
 		return nil
 	}
-	return s.store.Close()
+	return s.blobs.Close()
 }
 
 // do takes the case through the stages, as far as it gets.
@@ -147,7 +163,7 @@ func (s *stages) bySchema(ctx context.Context, c bad) error {
 	}
 	clear(files) // what is compiled asks for no file any more
 	var result xsdcheck.Result
-	err = document.Read(ctx, s.store, s.documents[0].DocumentRef, nil, func(r io.Reader) (err error) {
+	err = document.Read(ctx, s.blobs, s.documents[0].DocumentRef, nil, func(r io.Reader) (err error) {
 		result, err = schema.Validate(ctx, r)
 		return err
 	})
@@ -230,7 +246,7 @@ func (s *stages) tell(e *schemas.StatusChanged) {
 func (s *stages) load(ctx context.Context, d *schemas.DocumentExtracted) error {
 	// What the schema allows says nothing any more: this end replaces it.
 	t := told{Entry: d.Entry, Phase: string(schemas.Upload)}
-	err := document.Read(ctx, s.store, d.DocumentRef, nil, func(r io.Reader) error { return s.rows(r, d) })
+	err := document.Read(ctx, s.blobs, d.DocumentRef, nil, func(r io.Reader) error { return s.rows(r, d) })
 	var failure *mapping.DocumentError
 	if errors.As(err, &failure) {
 		t.Exception, t.Message, t.Line, t.Column, t.Total = failure.Exception, failure.Message, failure.Line, failure.Column, 1

@@ -33,32 +33,8 @@ const (
 	leastCases = 100
 )
 
-// lists make the cases.
-func lists() []func() []bad {
-	return []func() []bad{nameCases, downloadCases, documentNameCases, xsdCases, valueCases, loadCases, zipCases, xmlCases, schemaCases}
-}
-
 func allCases() []bad {
-	var all []bad
-	for i, list := range lists() {
-		for _, c := range list() {
-			c.list = i
-			all = append(all, c)
-		}
-	}
-	return all
-}
-
-// caseOf makes a case of a list anew, so that nothing holds the memory of the
-// others: what a program has in use says how much more of it is taken before it is
-// collected. Other lists are not made, which takes longer than most cases.
-func caseOf(list int, name string) (bad, bool) {
-	for _, c := range lists()[list]() {
-		if c.name == name {
-			return c, true
-		}
-	}
-	return bad{}, false
+	return slices.Concat(nameCases(), downloadCases(), documentNameCases(), xsdCases(), valueCases(), loadCases(), zipCases(), xmlCases(), schemaCases())
 }
 
 // TestBadInput holds every case against its oracle.
@@ -137,6 +113,7 @@ func TestEveryExceptionHasItsCase(t *testing.T) {
 		"corrupted_at_producer":   "plan says it, from the refusals of several copies",
 		"document_name_extension": "in this profile an entry without the extension is no document",
 		"document_unreadable":     "insert says it, of stored bytes that were damaged since validation",
+		"name_twin":               "poll warns of it, of two names that one listing shows",
 		"passed_over":             "insert says it, where a person decided that a position's record is passed over",
 		"row_refused":             "Postgres says it, of what the mapping and the schema let pass",
 	}
@@ -202,11 +179,14 @@ func perform(t *testing.T, others *processes, c bad) report {
 			t.Fatal(err)
 		}
 	}
-	sha := ""
-	if c.write != nil {
-		sha = stored(t, dir, c.write)
+	job := task{Case: c.name, Dir: dir, Schema: c.schema, Served: c.fetch != nil}
+	if c.file != nil {
+		job.File = []byte(*c.file)
 	}
-	return others.do(t, task{List: c.list, Case: c.name, Dir: dir, Blob: sha})
+	if c.write != nil {
+		job.Blob = stored(t, dir, c.write)
+	}
+	return others.do(t, job)
 }
 
 // stored puts what write makes into the case's blob store.

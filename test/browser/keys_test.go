@@ -6,6 +6,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"tributary/queries/report/reporttest"
+	"tributary/web/access"
 )
 
 // Keys do what the dialog says, outside of fields only, and can be switched off.
@@ -63,5 +64,32 @@ func TestKeys(t *testing.T) {
 	}
 	if c := b.complaints("status of 404"); len(c) > 0 {
 		t.Errorf("the browser complains: %v", c)
+	}
+}
+
+// The menu of a row needs no script: a key opens it, the next one is in it, and Escape closes
+// it; on a phone all of it is within the window.
+func TestMenusOfRows(t *testing.T) {
+	d := newDesk(t, access.Operator)
+	shots := screenshots(t)
+	for _, l := range []look{{1440, "light", true}, {390, "dark", false}} {
+		d.use(l)
+		d.visit("/sources")
+		d.scripts(true) // the test's own
+		const menu = `document.querySelector("[popovertarget]").popoverTargetElement`
+		eval[bool](d.tab, `document.querySelector("[popovertarget]").focus() ?? true`)
+		d.press(kb.Enter)
+		d.until(menu + `.matches(":popover-open")`)
+		if !eval[bool](d.tab, `(r => r.left >= 0 && r.right <= document.documentElement.clientWidth && r.bottom <= innerHeight && r.height > 0)(`+menu+`.getBoundingClientRect())`) {
+			t.Errorf("at %s the menu is not within the window: %s", l, eval[string](d.tab, `JSON.stringify(`+menu+`.getBoundingClientRect())`))
+		}
+		d.shoot(shots + "/menu-" + l.String() + ".png")
+		for _, v := range d.accessible(axe(t)) {
+			t.Errorf("axe-core: %s: %s\n%v", v.ID, v.Help, v.Nodes)
+		}
+		d.press(kb.Tab)
+		d.until(menu + `.contains(document.activeElement)`)
+		d.press(kb.Escape)
+		d.until(`!` + menu + `.matches(":popover-open")`)
 	}
 }

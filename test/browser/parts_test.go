@@ -24,6 +24,7 @@ const parts = `<!doctype html><title>Parts</title><script src="/t/static/tributa
 
 // Times that ask for it are shown in local time too, and the command line can be copied.
 func TestParts(t *testing.T) {
+	long(t)
 	server := httptest.NewServer(web.New(web.Config{Prefix: prefix}, web.Deps{Guard: anybody{}, Static: static.Files, Log: slog.New(slog.DiscardHandler),
 		Routes: []access.Route{{Pattern: "GET /{$}", Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, parts) })}}}).Handler())
 	t.Cleanup(server.Close)

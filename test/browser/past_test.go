@@ -11,6 +11,7 @@ import (
 // Time is walked along by a slider, which goes where it is let go, and by keys; the page
 // says where it stands, and leads back.
 func TestAlongTime(t *testing.T) {
+	long(t)
 	at, _ := serveTo(t, reporttest.Filled(t), "127.0.0.1:0", anybody{}, func(s *pages.Site) {
 		s.Now = func() time.Time { return reporttest.Start().Add(3 * time.Hour) }
 	})

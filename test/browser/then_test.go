@@ -26,11 +26,12 @@ func TestTheRestOfThePast(t *testing.T) {
 		s.Past = pagestest.Remembering(t, tracker, reporttest.HistoryOf(t, events)).Past
 	})
 	b, rules, shots := open(t, at), axe(t), screenshots(t)
-	for _, l := range []look{{1440, "light", true}, {390, "dark", true}} {
+	for _, l := range []look{{1440, "light", true}, {768, "light", true}, {390, "dark", true}} {
 		b.use(l)
-		for _, path := range []string{"/dead-letters", "/findings", "/replays", "/replays/7", "/tail", "/analytics/throughput"} {
-			b.inspect(path+"?as_of="+url.QueryEscape(after("stopped")), l, rules, shots)
+		for _, path := range []string{"/dead-letters", "/findings", "/replays", "/replays/7", "/replays/8", "/tail", "/analytics/throughput"} {
+			b.inspect(path+"?as_of="+url.QueryEscape(after("judged")), l, rules, shots)
 		}
+		b.inspect("/findings?as_of="+url.QueryEscape(after("accepted")), l, rules, shots) // of which not all is told
 	}
 }
 

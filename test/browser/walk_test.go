@@ -87,7 +87,7 @@ func TestViewsArePairwise(t *testing.T) {
 	}
 }
 
-// long skips what takes minutes, unless it is asked for.
+// long skips what takes long, unless it is asked for.
 func long(t *testing.T) {
 	t.Helper()
 	if os.Getenv("TRIBUTARY_BROWSER") != "1" {

@@ -95,7 +95,7 @@ func TestReupload(t *testing.T) {
 
 // The demo must have what it promises to show.
 func TestDemoContents(t *testing.T) {
-	for seed := range uint64(20) {
+	for seed := range seeds(20) {
 		c := generate(t, Options{Seed: seed, Shape: Demo})
 		actions, phases := map[string]int{}, map[string]int{}
 		three := false
@@ -152,7 +152,7 @@ func TestEveryFaultIsThere(t *testing.T) {
 // corpus that say different things would make the oracle a matter of taste.
 func TestNoAmbiguity(t *testing.T) {
 	for _, o := range shapes() {
-		for seed := range uint64(5) {
+		for seed := range seeds(5) {
 			o.Seed = seed
 			c := generate(t, o)
 			names, added := map[string]bool{}, map[string]string{}

@@ -30,7 +30,7 @@ func TestFortnight(t *testing.T) {
 	if d := cmp.Diff(first, again); d != "" {
 		t.Errorf("the same seed, another fortnight: %s", d)
 	}
-	for seed := range uint64(12) {
+	for seed := range seeds(12) {
 		c, all, _ := plan(t, seed)
 		early, uploads, times := map[string]int{}, map[string]int{}, 0
 		for i, d := range all {

@@ -23,7 +23,7 @@ func everything(t *testing.T, seed uint64) *Corpus {
 // The corpus must break a good part of the checks, take every action on known
 // and unknown keys, and hold rows of every table.
 func TestWholeHasEverything(t *testing.T) {
-	for seed := range uint64(3) {
+	for seed := range seeds(3) {
 		c := everything(t, seed)
 		w := c.Oracle.Warehouse
 		tests := map[string]int{}
@@ -88,7 +88,7 @@ func TestOthersAreClean(t *testing.T) {
 		if o.Shape == Big {
 			continue
 		}
-		for seed := range uint64(10) {
+		for seed := range seeds(10) {
 			o.Seed = seed
 			for _, f := range generate(t, o).Oracle.Warehouse.Findings {
 				if name := strings.SplitN(f, "|", 2)[0]; name != "specimen_unknown" {

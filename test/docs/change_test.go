@@ -18,6 +18,7 @@ const (
 var (
 	firstCell   = regexp.MustCompile(`(?m)^\| (.*?) \|`)
 	placeholder = regexp.MustCompile(`NAME|NNNNN|TOPIC|<`)
+	decides     = regexp.MustCompile("(?m)^\\| [^|]*\\? \\| `([^`]*)` \\| `([^`]*)` \\|$")
 	slashed     = regexp.MustCompile(`^\w[\w.-]*(/[\w.-]+)+$`)
 )
 
@@ -71,5 +72,22 @@ func TestAColumnIsAChangeOfFewFiles(t *testing.T) {
 	}
 	if n == 0 || n > mostOfOne {
 		t.Errorf("%s names %d files for a column of the tracker, want 1 to %d", change, n, mostOfOne)
+	}
+}
+
+// What the page of the architecture says decides something is in the file beside it.
+func TestWhereTheCodeDecides(t *testing.T) {
+	const page = "docs/explanation/architecture.md"
+	_, rest, _ := strings.Cut(pages(t)[page], "\nWhere the code decides:\n")
+	section, _, _ := strings.Cut(rest, "\n## ")
+	rows := decides.FindAllStringSubmatch(section, -1)
+	if len(rows) == 0 {
+		t.Fatalf("%s says nowhere where the code decides", page)
+	}
+	for _, row := range rows {
+		text, err := os.ReadFile(filepath.Join(root, row[1]))
+		if err != nil || !regexp.MustCompile(`\b`+row[2]+`\b`).Match(text) {
+			t.Errorf("%s names %s in %s, which is not there (%v)", page, row[2], row[1], err)
+		}
 	}
 }

@@ -1,7 +1,9 @@
 package docs
 
 import (
+	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -15,6 +17,14 @@ var (
 	makeTarget = regexp.MustCompile(`(?m)^([a-z][a-z0-9-]*):(?:[^=]|$)`)
 	madeFirst  = regexp.MustCompile("`make ([a-z0-9-]+)")
 	plainWord  = regexp.MustCompile("`([a-z0-9-]+)`")
+	wholeTest  = regexp.MustCompile(`(?ms)^func (Test[A-Z]\w*)\(.*?^}`)
+	leftOut    = regexp.MustCompile(`\n\tif testing\.Short\(\) {\n\t\tt\.Skip|\n\tlong\(t, `)
+	longOne    = regexp.MustCompile(`\n\tlong\(t, (.*)\)`)
+	quoted     = regexp.MustCompile(`"(\w+)"`)
+	raceOnly   = regexp.MustCompile(`(?m)^RACE := (.*)$`)
+	longAlone  = regexp.MustCompile(`(?m)^SHORT := \$\(if \$\(LONG\),(.*)\)$`)
+	longTests  = regexp.MustCompile(`(?m)^SHORT_TESTS := \$\(if \$\(LONG\),\|(.*)\)$`)
+	lawRow     = regexp.MustCompile(`(?m)^\| (L\d+) \|[^|]*\|([^|]*)\|`)
 )
 
 // declared are the first groups of an expression in all files of the repository
@@ -64,5 +74,72 @@ func TestTheSuitesPageNamesWhatThereIs(t *testing.T) {
 	}
 	if len(names) < 20 || len(all) < 30 {
 		t.Errorf("only %d tests and %d targets were found in %s", len(names), len(all), suites)
+	}
+}
+
+// What make check leaves out names quicker tests that it runs, and so does each law name
+// one that fails first there.
+func TestMakeCheckHasWhatFailsFirst(t *testing.T) {
+	kept, quicker := map[string]bool{}, map[string][][]string{}
+	for path, text := range texts(t, func(name string) bool { return strings.HasSuffix(name, "_test.go") }) {
+		for _, m := range wholeTest.FindAllStringSubmatch(text, -1) {
+			kept[m[1]] = kept[m[1]] || !leftOut.MatchString(m[0])
+			if long := longOne.FindStringSubmatch(m[0]); long != nil {
+				quicker[path+": "+m[1]] = quoted.FindAllStringSubmatch(long[1], -1)
+			}
+		}
+	}
+	laws := lawRow.FindAllStringSubmatch(pages(t)[suites], -1)
+	for _, row := range laws {
+		quicker[suites+": "+row[1]] = testName.FindAllStringSubmatch(row[2], -1)
+	}
+	for who, names := range quicker {
+		if len(names) == 0 {
+			t.Errorf("%s names no quicker test", who)
+		}
+		for _, m := range names {
+			if !kept[m[1]] {
+				t.Errorf("%s names %s, which make check does not run", who, m[1])
+			}
+		}
+	}
+	if len(laws) != 11 || len(quicker) < 2*len(laws) {
+		t.Errorf("%d laws were found in %s, and %d tests that are left out", len(laws), suites, len(quicker)-len(laws))
+	}
+}
+
+// With the race detector tests are always run with -short: what they leave out then,
+// make check LONG=1 runs without it.
+func TestLongHasWhatRaceLeavesOut(t *testing.T) {
+	makefile := texts(t, func(name string) bool { return name == "Makefile" })["Makefile"]
+	of := func(expression *regexp.Regexp, separator string) []string {
+		m := expression.FindStringSubmatch(makefile)
+		if m == nil {
+			t.Fatalf("the Makefile has no %s", expression)
+		}
+		return strings.Split(strings.TrimSpace(m[1]), separator)
+	}
+	packages, long := of(longAlone, " "), of(longTests, "|")
+	raced := func(dir string) bool {
+		return slices.ContainsFunc(of(raceOnly, " "), func(pattern string) bool {
+			above, all := strings.CutSuffix(pattern, "/...")
+			return dir == above || all && strings.HasPrefix(dir, above+"/")
+		})
+	}
+	found := 0
+	for name, text := range texts(t, func(name string) bool { return strings.HasSuffix(name, "_test.go") }) {
+		dir := "./" + path.Dir(name)
+		for _, m := range wholeTest.FindAllStringSubmatch(text, -1) {
+			if !raced(dir) || !strings.Contains(m[0], "testing.Short()") {
+				continue
+			}
+			found++
+			if !slices.Contains(packages, dir) || !slices.Contains(long, m[1]) {
+				t.Errorf("%s of %s leaves something out with -short, and make check LONG=1 does not run it", m[1], dir)
+			}
+		}
+	}
+	if found < len(packages) {
+		t.Errorf("only %d tests were found that leave something out", found)
 	}
 }

@@ -28,6 +28,7 @@ func (s *system) work() map[string]int64 {
 // everything is the oracle's.
 func TestRoundsAfterTheFirst(t *testing.T) {
 	t.Parallel()
+	long(t, "TestLateLowerVersion", "TestVeryManyUnchangedEntriesTellNothing", "TestWeather")
 	s := setUp(t, corpus.Options{Seed: seed(t), Shape: corpus.Demo}, rig.Options{Local: true})
 	s.once()
 	for _, round := range []struct {

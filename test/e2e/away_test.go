@@ -27,9 +27,7 @@ const processMemory = 300 << 10
 // nobody's help. TRIBUTARY_AWAY_ZIPS makes the corpus larger.
 func TestInsertIsAway(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("takes long: skipped with -short")
-	}
+	long(t, "TestOutboxOfManyEvents")
 	of, rounds := corpus.Options{Seed: seed(t), Shape: corpus.Demo}, 3
 	if zips := number(t, "TRIBUTARY_AWAY_ZIPS", 0); zips > 0 {
 		of, rounds = corpus.Options{Seed: seed(t), Shape: corpus.Bench, Zips: int(zips)}, 10

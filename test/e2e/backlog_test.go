@@ -27,9 +27,7 @@ import (
 // many they are.
 func TestABacklogKeepsNothingFromTheWarehouse(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("takes half a minute: skipped with -short")
-	}
+	long(t, "TestABacklogDelaysASingleFileByOneJob")
 	many := number(t, "TRIBUTARY_SCALE_BACKLOG", 200)
 	s := setUp(t, corpus.Options{Seed: seed(t), Shape: corpus.Small}, rig.Options{Local: true})
 	one := s.loads()

@@ -21,9 +21,7 @@ const maxResident = 300e6
 // through in little memory.
 func TestBigDocumentsFitInMemory(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("takes a minute: skipped with -short")
-	}
+	long(t, "TestMemoryStaysFlat")
 	s := setUp(t, corpus.Options{Seed: seed(t), Shape: corpus.Big}, rig.Options{Local: true, Extra: "poll:\n  settle: 0s\n"})
 	s.engines(func(engine.Endpoints) {
 		p := s.start("run", "all")

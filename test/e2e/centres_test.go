@@ -21,9 +21,7 @@ import (
 // All of that is told.
 func TestCentresAreData(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("takes half a minute: skipped with -short")
-	}
+	long(t, "TestCentresAreDefinedByPeople", "TestNamesAreJudgedAgainWhenCentresChange")
 	s := setUp(t, corpus.Options{Seed: seed(t), Shape: corpus.Small}, rig.Options{Local: true, Extra: "poll:\n  settle: 0s\nsequence:\n  late_limit: 1s\n"})
 	dir := filepath.Join(s.dir, "new")
 	const name = "New.2026-01-02.1.impc.zip"

@@ -3,6 +3,7 @@ package e2e
 import (
 	"testing"
 
+	"tributary/internal/engine"
 	"tributary/test/corpus"
 	"tributary/test/rig"
 )
@@ -18,10 +19,12 @@ func TestCorporaMatchTheOracle(t *testing.T) {
 			s := setUp(t, corpus.Options{Seed: seed(t), Shape: shape}, rig.Options{})
 			s.fromNothing = shape == corpus.Demo
 			s.once()
-			s.expect(true)
-			if shape != corpus.Small {
-				s.golden(shape)
-			}
+			s.engines(func(at engine.Endpoints) {
+				s.stands(at, true)
+				if shape != corpus.Small {
+					s.golden(at, shape)
+				}
+			})
 		})
 	}
 }

@@ -18,9 +18,7 @@ const serverLimit = 2
 // sessions than it allows, by its own count.
 func TestServersLimitHolds(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("takes half a minute: skipped with -short")
-	}
+	long(t, "TestPollsAndJobsShareTheCredit", "TestTheLastSessionIsGivenOnce")
 	s := setUp(t, corpus.Options{Seed: seed(t), Shape: corpus.Demo}, rig.Options{Counted: true, Extra: strings.Replace(withPlan("  job_files: 1\n  max_sessions: 2\n"), "interval: 3s", "interval: 1s", 1)})
 	s.engines(func(engine.Endpoints) {
 		rest := s.start(strings.Fields("run schedule poll plan publish unzip validate sequence insert tracker history")...)

@@ -23,9 +23,7 @@ import (
 // much of a directory, and the warehouse stays as it was.
 func TestFilesThatAreInsertedAreDeletedWhenOrdered(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("takes half a minute: skipped with -short")
-	}
+	long(t, "TestNothingIsDoneBeforeAllIsInserted", "TestLawOfDoneWith")
 	s := setUp(t, corpus.Options{Seed: seed(t), Shape: corpus.Demo}, rig.Options{Local: true, Extra: "schedule: {interval: 2s, tick: 200ms, jitter: 0}\npoll: {settle: 0s}\nsequence: {late_limit: 1s}\n"})
 	text, err := os.ReadFile(s.rig.Config)
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 // ways. In the end everything is the oracle's.
 func TestABatchIsLoadedWhileItIsFetched(t *testing.T) {
 	t.Parallel()
+	long(t, "TestABatchIsReleasedInParts", "TestPartsLoadWhatTheWholeLoads")
 	const centre, source, zips, perZip = "H", "bench3", 24, 3
 	s := setUp(t, corpus.Options{Seed: seed(t), Shape: corpus.Bench, Zips: zips}, rig.Options{Counted: true,
 		Extra: "schedule: {interval: 24h, jitter: 0}\nplan: {job_files: 1}\ndownload: {idle_timeout: 1h, rate_grace: 1h, detach_after: 1h, stall: 1h}\n"})

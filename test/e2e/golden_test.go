@@ -55,7 +55,7 @@ func goldenSQL() map[string]string {
 // golden compares what was made of the corpus with what was made of it before:
 // who changes the program so that a phase judges or loads otherwise must raise
 // the version of the phase's code, or replay --stale would not know.
-func (s *system) golden(shape string) {
+func (s *system) golden(at engine.Endpoints, shape string) {
 	s.t.Helper()
 	if seed(s.t) != goldenSeed {
 		s.t.Logf("results are kept for seed %d only", goldenSeed)
@@ -74,24 +74,22 @@ func (s *system) golden(shape string) {
 		}
 		is.Versions[phase] = shortDigest(string(text))
 	}
-	s.engines(func(at engine.Endpoints) {
-		s.warehouse(at, func(pool *pgxpool.Pool) {
-			for _, line := range lines(s.t, pool, `SELECT concat(action, '/', file, E'\t', version) FROM tracker.file`) {
-				file, sha, _ := strings.Cut(line, "\t")
-				is.Files[file] = sha
+	s.warehouse(at, func(pool *pgxpool.Pool) {
+		for _, line := range lines(s.t, pool, `SELECT concat(action, '/', file, E'\t', version) FROM tracker.file`) {
+			file, sha, _ := strings.Cut(line, "\t")
+			is.Files[file] = sha
+		}
+		for phase, query := range goldenSQL() {
+			of := map[string]string{}
+			for _, line := range lines(s.t, pool, query) {
+				key, result, _ := strings.Cut(line, "\t")
+				of[key] += result + "\n"
 			}
-			for phase, query := range goldenSQL() {
-				of := map[string]string{}
-				for _, line := range lines(s.t, pool, query) {
-					key, result, _ := strings.Cut(line, "\t")
-					of[key] += result + "\n"
-				}
-				for key, text := range of {
-					of[key] = shortDigest(text)
-				}
-				is.Results[phase] = of
+			for key, text := range of {
+				of[key] = shortDigest(text)
 			}
-		})
+			is.Results[phase] = of
+		}
 	})
 	path := filepath.Join("testdata", "golden-"+shape+".json")
 	var was golden

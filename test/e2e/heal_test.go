@@ -84,9 +84,7 @@ func (s *system) healed() {
 // position.
 func TestDamagedBlobsHeal(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("takes a minute: skipped with -short")
-	}
+	long(t, "TestWhateverHappenedToABlobItIsFoundAndMended", "TestHealingMakesNoVersion")
 	s := setUp(t, corpus.Options{Seed: seed(t), Shape: corpus.Small}, rig.Options{Local: true, Extra: lively})
 	s.once()
 	var undisturbed, wanted string
@@ -144,9 +142,7 @@ func TestDamagedBlobsHeal(t *testing.T) {
 // them. A directory that is not the store is told from a store without blobs.
 func TestLostBlobsEndByName(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("takes half a minute: skipped with -short")
-	}
+	long(t, "TestWhatWaitsForLostBytesEnds")
 	s := setUp(t, corpus.Options{Seed: seed(t), Shape: corpus.Small}, rig.Options{Local: true, Extra: lively})
 	s.once()
 	if err := os.Rename(s.sources(), s.sources()+".away"); err != nil {

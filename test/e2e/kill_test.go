@@ -31,6 +31,7 @@ insert:
 // is how many.
 func TestKill(t *testing.T) {
 	t.Parallel()
+	long(t, "TestAKilledRunTellsEverything", "TestCrashRepeatsABoundedWindow")
 	kills, from := int(number(t, killsEnv, 4)), seed(t)
 	s := setUp(t, corpus.Options{Seed: from, Shape: corpus.Demo}, rig.Options{Extra: shortLeases})
 	s.fromNothing = true // it is killed while it begins, too

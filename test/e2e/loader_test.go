@@ -108,12 +108,14 @@ func (l *loader) storeUpload(t testing.TB, u corpus.Upload) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	members := map[string]archive.Member{}
-	if err := a.Verify(t.Context(), func(m archive.Member) error {
-		members[m.Name] = m
-		return nil
-	}); err != nil {
+	if err := a.Verify(t.Context()); err != nil {
 		t.Fatal(err)
+	}
+	members := map[string]archive.Member{}
+	for _, m := range a.Members() {
+		if m.Document {
+			members[m.Name] = m
+		}
 	}
 	l.members[u.SHA256] = members
 }

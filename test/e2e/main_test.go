@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 
@@ -92,6 +93,16 @@ func build() error {
 		return fmt.Errorf("go build: %w\n%s", err, out)
 	}
 	return nil
+}
+
+// long leaves a test out with -short, as make test and make check have it unless LONG is
+// set: it takes the processor for long, and the quicker ones, which those run, ask first
+// what it asks of the whole program.
+func long(t *testing.T, quicker ...string) {
+	t.Helper()
+	if testing.Short() {
+		t.Skipf("takes long, and is left out with -short; quicker: %s", strings.Join(quicker, ", "))
+	}
 }
 
 // number is the value of an environment variable, or fallback.

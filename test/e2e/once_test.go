@@ -18,10 +18,8 @@ import (
 // What cron is told: up --once ends as docs/reference/cli.md says. One installation
 // goes from round to round, as each begins with what the one before left.
 func TestOnceTellsHowItEnded(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts the program a dozen times")
-	}
 	t.Parallel()
+	long(t, "TestARoundWaitsForEveryReader", "TestOnceSeesRetriesThrough")
 	dir := openDir(t)
 	s := &system{t: t, binary: program(t), dir: dir, rig: &rig.Rig{Dir: dir, Config: filepath.Join(dir, "tributary.yaml")}}
 	good := filepath.Join(dir, "good")

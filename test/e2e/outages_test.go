@@ -29,9 +29,7 @@ import (
 // a campaign of it (make outages).
 func TestOutages(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("takes half a minute: skipped with -short")
-	}
+	long(t, "TestEveryJobEnds", "TestPollsAndJobsShareTheCredit")
 	zips, seconds := int(number(t, "TRIBUTARY_OUTAGES_ZIPS", 60)), number(t, "TRIBUTARY_OUTAGES_SECONDS", 8)
 	free, err := ports.Free(1)
 	if err != nil {

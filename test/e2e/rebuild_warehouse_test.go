@@ -67,8 +67,8 @@ func TestDroppedWarehouseIsRebuilt(t *testing.T) {
 	t.Parallel()
 	s := setUp(t, corpus.Options{Seed: seed(t), Shape: shapeOfLoss()}, rig.Options{Local: true})
 	s.once()
-	s.expect(true)
 	s.engines(func(at engine.Endpoints) {
+		s.stands(at, true)
 		before, events := s.warehouseRows(at), s.records()
 		s.dropSchema(at, "warehouse")
 		s.ask("warehouse", "rebuild")

@@ -15,7 +15,6 @@ import (
 
 	"tributary/internal/engine"
 	"tributary/test/rig"
-	"tributary/test/wait"
 )
 
 // Sources that are removed from the configuration while a poll of theirs runs, is
@@ -88,23 +87,6 @@ func (s *system) rewrite(yaml string) {
 	if err := os.WriteFile(s.rig.Config, []byte(yaml), 0o644); err != nil {
 		s.t.Fatal(err)
 	}
-}
-
-// control asks the schema control of engines that run until the answer is empty.
-func (s *system) control(ask func(*pgx.Conn) string) {
-	s.t.Helper()
-	eventually(s.t, wait.Patience(), func() string {
-		at, running, err := engine.Attach(s.data())
-		if err != nil || !running || at.Postgres == "" {
-			return fmt.Sprintf("the engines don't run: %v", err)
-		}
-		c, err := pgx.Connect(s.t.Context(), at.Postgres)
-		if err != nil {
-			return err.Error()
-		}
-		defer c.Close(s.t.Context())
-		return ask(c)
-	})
 }
 
 // changes rewrites a file all the time, so that it never settles.

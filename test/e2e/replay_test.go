@@ -90,16 +90,15 @@ func TestReplay(t *testing.T) {
 	shape := replayShape(t, true)
 	s := setUp(t, corpus.Options{Seed: seed(t), Shape: shape}, rig.Options{Local: true, Extra: lively})
 	s.once()
-	undisturbed := s.expect(true)
 	var before outcome
 	var live []runRow
-	fetched := 0
-	for _, f := range undisturbed.Files {
-		if f.Centre != nil && f.Version != nil {
-			fetched++
+	s.engines(func(at engine.Endpoints) {
+		fetched := 0
+		for _, f := range s.stands(at, true).Files {
+			if f.Centre != nil && f.Version != nil {
+				fetched++
+			}
 		}
-	}
-	s.engines(func(engine.Endpoints) {
 		before, live = s.outcome(), sql[runRow](s, "history", runsInHistorySQL)
 		if dry := s.ask("replay", "--from", "xsd", "--where", "version IS NOT NULL", "--dry-run"); !strings.Contains(dry, fmt.Sprintf("%d files", fetched)) ||
 			!strings.Contains(dry, "phases: xsd, upload, data, context, overview") {

@@ -32,9 +32,7 @@ const (
 // sources says why: without that order the corrupt or the slow one would be asked again.
 func TestGoodBytesArriveInWhateverOrder(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("takes a minute: skipped with -short")
-	}
+	long(t, "TestOwnSourceFirstThenPreferenceThenReputation", "TestADamagedArchiveIsFetchedFromTheNextHosting")
 	const rounds = 4 // by then each hosting was met, in every order
 	orders := [][]string{
 		{wholeHost, slowHost, corruptHost}, {wholeHost, corruptHost, slowHost}, {slowHost, wholeHost, corruptHost},

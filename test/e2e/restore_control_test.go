@@ -16,10 +16,14 @@ import (
 // restoreControl drops the schema control and makes it anew.
 func (s *system) restoreControl() {
 	s.t.Helper()
-	s.engines(func(at engine.Endpoints) {
-		s.dropSchema(at, "control")
-		s.t.Log(s.ask("control", "restore"))
-	})
+	s.engines(s.restoreLostControl)
+}
+
+// restoreLostControl does so while the engines are serving.
+func (s *system) restoreLostControl(at engine.Endpoints) {
+	s.t.Helper()
+	s.dropSchema(at, "control")
+	s.t.Log(s.ask("control", "restore"))
 }
 
 // insertedOnce checks that no document of a version was ordered twice by the
@@ -39,18 +43,20 @@ func (s *system) insertedOnce() {
 // as in an undisturbed run.
 func TestControlIsRestored(t *testing.T) {
 	t.Parallel()
+	long(t, "TestWhatHasEndedStaysAndTheRestGoesOn", "TestABatchIsFinishedWhereverItWasCutOff", "TestARestoredControlGoesOnWithTheChain")
 	s := setUp(t, corpus.Options{Seed: seed(t), Shape: shapeOfLoss()}, rig.Options{Local: true})
 	s.once()
-	before := s.expect(true)
+	var before state
 	var work map[string]int64
-	s.engines(func(engine.Endpoints) { work = s.work() })
-	s.restoreControl()
+	s.engines(func(at engine.Endpoints) {
+		before, work = s.stands(at, true), s.work()
+		s.restoreLostControl(at)
+	})
 	s.once()
-	after := s.expect(true)
-	if diff := gocmp.Diff(before, after); diff != "" {
-		t.Errorf("what the restored control changed (-before +after):\n%s", diff)
-	}
-	s.engines(func(engine.Endpoints) {
+	s.engines(func(at engine.Endpoints) {
+		if diff := gocmp.Diff(before, s.stands(at, true)); diff != "" {
+			t.Errorf("what the restored control changed (-before +after):\n%s", diff)
+		}
 		if diff := gocmp.Diff(work, s.work()); diff != "" {
 			t.Errorf("work that was done again (-before +after):\n%s", diff)
 		}

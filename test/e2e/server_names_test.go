@@ -24,9 +24,7 @@ import (
 // by its own count, whoever's sessions end first.
 func TestTwoNamesOfOneServer(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("takes a minute: skipped with -short")
-	}
+	long(t, "TestAServerIsNamedWhileWorkEnds")
 	const one, other, elsewhere = "gmc", "jax", "tcp"
 	s := setUp(t, corpus.Options{Seed: seed(t), Shape: corpus.Demo}, rig.Options{Local: true,
 		Extra: withPlan("  job_files: 1\n  max_sessions: 2\n") + "download:\n  idle_timeout: 1h\n  rate_grace: 1h\n  detach_after: 1h\n"})

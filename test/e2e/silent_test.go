@@ -31,9 +31,6 @@ const deletions = 30
 // nobody waits for offsets whose records are gone either.
 func TestWorkThatIsDeletedIsRequestedAgain(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("takes half a minute: skipped with -short")
-	}
 	from := seed(t)
 	s := setUp(t, corpus.Options{Seed: from, Shape: corpus.Demo}, rig.Options{Local: true, Extra: withPlan(forgetful)})
 	one := undisturbedHash(t, corpus.Demo)

@@ -30,6 +30,7 @@ import (
 // then polls them all.
 func TestSourcesAreData(t *testing.T) {
 	t.Parallel()
+	long(t, "TestSourcesAreDefinedByPeople", "TestApply", "TestASourceInMaintenanceIsLeftAlone")
 	sourcesAreData(t, func(s *system) func(...string) { return func(args ...string) { s.ask(args...) } })
 }
 
@@ -57,9 +58,6 @@ func TestSourcesAreDataWhilePostgresDies(t *testing.T) {
 
 // sourcesAreData orders what people order, as by says.
 func sourcesAreData(t *testing.T, by func(*system) func(...string)) {
-	if testing.Short() {
-		t.Skip("takes half a minute: skipped with -short")
-	}
 	s := setUp(t, corpus.Options{Seed: seed(t), Shape: corpus.Demo}, rig.Options{Counted: true, Extra: withPlan("  max_sessions: 2\n")})
 	order := by(s)
 	text, err := os.ReadFile(s.rig.Config)
@@ -221,9 +219,7 @@ func (s *system) passed(id string) (steps []string) {
 // once.
 func TestChangesOfSourcesWhilePostgresDies(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("takes half a minute: skipped with -short")
-	}
+	long(t, "TestChangesOfSeveralSourcesWaitInTurn")
 	s := setUp(t, corpus.Options{Seed: seed(t), Shape: corpus.Demo}, rig.Options{Local: true, Extra: shortLeases})
 	rng := rand.New(rand.NewPCG(seed(t), 0x736f7572636573))
 	s.engines(func(engine.Endpoints) {

@@ -95,16 +95,23 @@ func (s *system) expect(undisturbed bool, beside ...func() func()) state {
 		for _, begin := range beside {
 			defer begin()()
 		}
-		got = s.see()
-		log := s.invariants()
-		if undisturbed {
-			s.inOrder(log)
-			s.sessionsTell()
-		}
-		if s.corpus.Oracle.Warehouse != nil {
-			s.warehouse(at, func(pool *pgxpool.Pool) { compareWarehouse(s.t, pool, s.corpus.Oracle.Warehouse) })
-		}
+		got = s.stands(at, undisturbed)
 	})
+	return got
+}
+
+// stands is what expect does. The engines must be serving.
+func (s *system) stands(at engine.Endpoints, undisturbed bool) state {
+	s.t.Helper()
+	got := s.see()
+	log := s.invariants()
+	if undisturbed {
+		s.inOrder(log)
+		s.sessionsTell()
+	}
+	if s.corpus.Oracle.Warehouse != nil {
+		s.warehouse(at, func(pool *pgxpool.Pool) { compareWarehouse(s.t, pool, s.corpus.Oracle.Warehouse) })
+	}
 	s.compare(got, undisturbed)
 	return got
 }

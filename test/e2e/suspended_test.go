@@ -26,9 +26,7 @@ import (
 // taken up.
 func TestSuspendedSourcesAreLeftAlone(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("takes half a minute: skipped with -short")
-	}
+	long(t, "TestASourceThatKeepsFailingIsSuspended", "TestASuspendedSourceIsOnlyProbed")
 	const enough = 3
 	s := setUp(t, corpus.Options{Seed: seed(t), Shape: corpus.Demo}, rig.Options{Local: true, Extra: fmt.Sprintf(`schedule: {interval: 1s, tick: 200ms, jitter: 0}
 sequence: {late_limit: 1s}

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"tributary/internal/config"
 	"tributary/internal/engine"
 	"tributary/internal/pg"
@@ -31,7 +33,8 @@ type system struct {
 	rig     *rig.Rig
 	corpus  *corpus.Corpus
 	started int
-	answers bool // queries have been answered since the data was begun
+	answers bool      // queries have been answered since the data was begun
+	conn    *pgx.Conn // see connected
 
 	fromNothing bool // it makes its databases by itself in each life
 	whole       bool // its profile releases batches whole

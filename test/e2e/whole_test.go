@@ -25,6 +25,7 @@ const (
 // what the oracle says.
 func TestWholeCorpus(t *testing.T) {
 	t.Parallel()
+	long(t, "TestCorporaMatchTheOracle", "TestOtherOrders")
 	s := setUp(t, corpus.Options{Seed: seed(t), Shape: corpus.Whole}, rig.Options{})
 	s.once()
 	s.expect(true)

@@ -21,9 +21,7 @@ import (
 // it is closed again, says so, and is whole all the same.
 func TestASourceOutsideOfItsWindow(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("takes half a minute: skipped with -short")
-	}
+	long(t, "TestPollsOutsideOfAWindow", "TestJobsKeepToWindows")
 	s := setUp(t, corpus.Options{Seed: seed(t), Shape: corpus.Demo}, rig.Options{Local: true, Extra: "poll: {settle: 0s}\nsequence: {late_limit: 1s}\n"})
 	text, err := os.ReadFile(s.rig.Config)
 	if err != nil {

@@ -15,7 +15,7 @@
 //	A7  claimed sizes reserve the disk            TestClaimsTakeNoRoom
 //	A8  an odd entry stops its source             TestOddEntries
 //	A9  a damaged blob can't be healed            test/e2e TestDamagedBlobsHeal; internal/blob, unzip, validate
-//	A10 events that stop a stage                  TestHostileTextsStopNothing, TestTopics, TestEveryStopHasAWayOn; tracker, sequence
+//	A10 events that stop a stage                  TestHostileTextsStopNothing, TestTopics, TestEveryStopHasAWayOn; tracker, sequence, plan, schemas
 //	A11 outputs and readers                       queries/report TestCSVCells…, TestOutputs…, TestTheReadersLimits; chdb
 //	B1  announcements that vanish                 TestAnnouncements; poll
 //	B2  rows that say too little                  sequence, tracker, download, insert

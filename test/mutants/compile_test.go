@@ -11,6 +11,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"tributary/test/packages"
@@ -21,6 +22,37 @@ import (
 type compiler struct {
 	root     string
 	packages map[string]packages.Package // by import path
+
+	mu   sync.Mutex
+	idle []imports // guarded by mu
+}
+
+// imports are what packages have imported: to read it takes longer than to check most
+// packages, so it is read once. One check at a time uses it.
+type imports struct {
+	fset *token.FileSet
+	from types.Importer
+}
+
+// take returns imports that nobody uses, or new ones.
+func (c *compiler) take() imports {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if n := len(c.idle); n > 0 {
+		one := c.idle[n-1]
+		c.idle = c.idle[:n-1]
+		return one
+	}
+	fset := token.NewFileSet()
+	return imports{fset, importer.ForCompiler(fset, "gc", func(imported string) (io.ReadCloser, error) {
+		return os.Open(c.packages[imported].Export)
+	})}
+}
+
+func (c *compiler) giveBack(one imports) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.idle = append(c.idle, one)
 }
 
 // newCompiler lists packages, and builds what they import.
@@ -40,22 +72,21 @@ func (c *compiler) check(dir string, changed map[string]string) error {
 	if !ok {
 		return fmt.Errorf("there is no package in %s", dir)
 	}
-	fset := token.NewFileSet()
+	known := c.take()
+	defer c.giveBack(known)
 	var files []*ast.File
 	for _, name := range p.GoFiles {
 		var source any // nil: read the file
 		if text, ok := changed[path.Join(dir, name)]; ok {
 			source = text
 		}
-		f, err := parser.ParseFile(fset, filepath.Join(p.Dir, name), source, parser.SkipObjectResolution)
+		f, err := parser.ParseFile(known.fset, filepath.Join(p.Dir, name), source, parser.SkipObjectResolution)
 		if err != nil {
 			return err
 		}
 		files = append(files, f)
 	}
-	conf := types.Config{Importer: importer.ForCompiler(fset, "gc", func(imported string) (io.ReadCloser, error) {
-		return os.Open(c.packages[imported].Export)
-	})}
-	_, err := conf.Check(p.ImportPath, fset, files, nil)
+	conf := types.Config{Importer: known.from}
+	_, err := conf.Check(p.ImportPath, known.fset, files, nil)
 	return err
 }

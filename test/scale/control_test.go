@@ -3,6 +3,7 @@ package scale
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -24,7 +25,7 @@ import (
 // or gives, account for. Statements are those that the roles execute while two
 // sessions go through, and each one in the source code must be among them.
 func TestControlDecidesByIndex(t *testing.T) {
-	hostings, listed := number(t, "TRIBUTARY_SCALE_HOSTINGS", 200_000), number(t, "TRIBUTARY_SCALE_LISTED", 2_000)
+	hostings, listed := number(t, "TRIBUTARY_SCALE_HOSTINGS", half(200_000)), number(t, "TRIBUTARY_SCALE_LISTED", half(2_000))
 	p := &plans.Watcher{Given: []string{"listed"}}
 	w, scheduler, plain, entries := sessions(t, p, hostings, listed)
 	people(t, w.pool, entries[0].Name)
@@ -73,7 +74,9 @@ func sessions(t *testing.T, p *plans.Watcher, hostings, listed int) (*world, *sc
 	w.show(otherSource, entries[listed*4/5:])
 	w.round(scheduler, plain, "all files new")
 	changed := zips(listed, 7)
-	w.show(ownSource, append(changed[:listed/10], entries[listed/10:listed*4/5]...))
+	twin := changed[0]
+	twin.Name = strings.ToLower(twin.Name)
+	w.show(ownSource, append(append(changed[:listed/10], twin), entries[listed/10:listed*4/5]...))
 	w.show(otherSource, entries[listed*4/5:listed*9/10])
 	if _, err := plain.Exec(t.Context(), "UPDATE control.source SET next_due = '-infinity' WHERE id = ANY($1)", []string{ownSource, otherSource}); err != nil {
 		t.Fatal(err)
@@ -181,7 +184,7 @@ func people(t *testing.T, pool *pgxpool.Pool, file string) {
 	_, fetching := control.Fetching(t.Context(), pool)
 	_, given := control.GivenPosition(t.Context(), pool)
 	_, _, ignored := control.IgnoredOf(t.Context(), pool, ownSource, 0, 0)
-	shown := control.EachShown(t.Context(), pool, ownSource, func(string, string) {})
+	shown := control.EachShown(t.Context(), pool, ownSource, func(control.ShownFile) {})
 	forgotten := control.ForgetDirectories(t.Context(), pool, "nobody")
 	minimal := pg.InTx(t.Context(), pool, func(tx pgx.Tx) error {
 		return control.PutDirectories(t.Context(), tx, "nobody", control.Directories{})

@@ -27,6 +27,14 @@ func number(t testing.TB, name string, fallback int) int {
 	return n
 }
 
+// half of what there is will do with -short.
+func half(n int) int {
+	if testing.Short() {
+		return n / 2
+	}
+	return n
+}
+
 // hosts is how many sources host every file.
 const hosts = 10
 

@@ -53,7 +53,7 @@ func TestFindingsByIndex(t *testing.T) {
 	}
 	defer plain.Close()
 	site := pagestest.Site(t, plain)
-	findings := number(t, "TRIBUTARY_SCALE_FINDINGS", 300_000)
+	findings := number(t, "TRIBUTARY_SCALE_FINDINGS", half(300_000))
 	withFindings(t, plain, findings)
 	p := plans.Watcher{Large: []string{"finding", "document"}}
 	watched := p.Pool(t, dsn)

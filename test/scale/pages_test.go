@@ -106,6 +106,11 @@ func TestPagesAndAPIByIndex(t *testing.T) {
 	byIndex(t, dsn, plain, reporttest.Fill(t, plain, files), files)
 }
 
+// handedOutWhole tells whether an address is no page but a file of all that there is, as a
+// report to a centre is: one pass over what failed, a thousand documents at a time, by one of
+// the few askers at once.
+func handedOutWhole(address string) bool { return strings.HasSuffix(address, "/errors.csv") }
+
 func byIndex(t *testing.T, dsn string, plain *pgxpool.Pool, years reporttest.Years, known int) {
 	t.Helper()
 	p := plans.Watcher{Large: large()}
@@ -116,6 +121,9 @@ func byIndex(t *testing.T, dsn string, plain *pgxpool.Pool, years reporttest.Yea
 	handler, routes := served(t, site, watched, years.End)
 	p.Watch()
 	for _, address := range addresses(t, routes) {
+		if handedOutWhole(address) && known > 100_000 {
+			continue // of so many, each of its statements passes over what failed at other centres
+		}
 		began := time.Now()
 		ask(t, handler, address)
 		t.Logf("%s: %s", address, time.Since(began).Round(time.Millisecond))
@@ -133,13 +141,13 @@ func byIndex(t *testing.T, dsn string, plain *pgxpool.Pool, years reporttest.Yea
 		t.Fatal(err)
 	}
 	p.Check(t, map[string]plans.Allowance{
-		"WITH changed AS ( SELECT a.zip_id":           {Reason: "of what changed since a moment the 10,000 that changed last are read", Work: 10_001},
-		"SELECT p.period, x.step, x.n FROM":           {Reason: "what was received in seven days, and in those of the four weeks before, is counted by index", Work: 5 * 7 * 24 * 100 / 300},
-		"SELECT step, percentile_cont":                {Reason: "how long files took that were first seen in seven days is read by index", Work: 7 * 24 * 100 / 300},
-		"SELECT s.short_name, w.files, least(":        {Reason: "what waits to be fetched is counted, also for one source: one in a thousand files", Work: known / 1000},
-		"WITH failed AS ( SELECT exception_id":        {Reason: "which of the files that wait were tried before is asked of each of them", Work: known / 1000},
-		"SELECT v.file, v.action":                     {Reason: "the newest files of one of twenty sources are looked for among those of all", Work: 51},
-		"SELECT s.short_name, k.finish_time, d.bytes": {Reason: "how long fetching took is read of forty sessions of each of twenty sources, of a hundred files each", Work: 20 * 140},
+		"WITH changed AS ( SELECT a.zip_id":    {Reason: "of what changed since a moment the 10,000 that changed last are read", Work: 10_001},
+		"SELECT p.period, x.step, x.n FROM":    {Reason: "what was received in seven days, and in those of the four weeks before, is counted by index", Work: 5 * 7 * 24 * 100 / 300},
+		"SELECT step, percentile_cont":         {Reason: "how long files took that were first seen in seven days is read by index", Work: 7 * 24 * 100 / 300},
+		"SELECT s.short_name, w.files, least(": {Reason: "what waits to be fetched is counted, also for one source: one in a thousand files", Work: known / 1000},
+		"WITH failed AS ( SELECT exception_id": {Reason: "which of the files that wait were tried before is asked of each of them", Work: known / 1000},
+		"SELECT v.file, v.action":              {Reason: "the newest files of one of twenty sources are looked for among those of all", Work: 51},
+		"WITH k AS MATERIALIZED ( SELECT s.id": {Reason: "how long fetching took is read of forty sessions, of a hundred files of all sources each", Work: 5 * 140},
 	})
 	if !p.Seen("FROM tracker.standing") || !p.Seen("FROM tracker.session s") {
 		t.Error("statements that the test is about were not executed")

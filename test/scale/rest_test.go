@@ -52,6 +52,7 @@ func rest(t *testing.T, pool *pgxpool.Pool, s *schedule.Scheduler, listed int) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	setBack(t, pool)
 	if err := s.Sync(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -86,10 +87,35 @@ func rest(t *testing.T, pool *pgxpool.Pool, s *schedule.Scheduler, listed int) {
 	if _, err := control.StopTaking(t.Context(), conn, control.Poll{ID: schemas.LiveRun}, waiting); !errors.Is(err, pgx.ErrNoRows) {
 		t.Error(err)
 	}
-	if undone, err := control.LeaveUndone(t.Context(), conn, ownSource, "", ".done", 1); err != nil || len(undone) != 1 {
+	if older, err := control.LeaveOlder(t.Context(), conn, ownSource, true, 1); err != nil || len(older) != 0 {
+		t.Errorf("%d entries are not the latest, of a listing whose names nobody has read: %v", len(older), err)
+	}
+	if undone, err := control.LeaveUnready(t.Context(), conn, ownSource, nil, true, "", ".done", 1); err != nil || len(undone) != 1 {
 		t.Errorf("%d entries wait for their done-files: %v", len(undone), err)
+	}
+	if unfit, err := control.LeaveUnfit(t.Context(), conn, ownSource, control.Fit{MaxSize: 1}, 1); err != nil || len(unfit) > 1 {
+		t.Errorf("%d entries are too large: %v", len(unfit), err)
 	}
 	if err := control.EmptyListing(t.Context(), conn, listed); err != nil {
 		t.Error(err)
+	}
+}
+
+// setBack does what is done once after our clock was set back, and takes it back.
+func setBack(t *testing.T, pool *pgxpool.Pool) {
+	t.Helper()
+	tried := errors.New("only tried")
+	err := pg.InTx(t.Context(), pool, func(tx pgx.Tx) error {
+		by, err := control.WaitNoLonger(t.Context(), tx, now().AddDate(-1, 0, 0))
+		if err != nil {
+			return err
+		}
+		if by < 24*time.Hour {
+			t.Errorf("our clock is found to be set back by %s", by)
+		}
+		return tried
+	})
+	if !errors.Is(err, tried) {
+		t.Fatal(err)
 	}
 }

@@ -94,6 +94,7 @@ func New(deps Deps) *API {
 	a.orders()
 	a.definitions()
 	a.manyDefined()
+	a.announcements()
 	a.links()
 	a.own()
 	a.report()

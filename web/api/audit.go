@@ -16,7 +16,7 @@ import (
 // it does for the page: here it is only described.
 type ordered struct {
 	By    string `query:"by" doc:"who ordered it: an account, token:NAME, or USER@HOST of a command"`
-	Kind  string `query:"kind" doc:"what it is about: account, centre, dead_letter, document, file, member, reference, replay or source"`
+	Kind  string `query:"kind" doc:"what it is about: account, announcement, centre, dead_letter, document, file, member, reference, replay or source"`
 	Q     string `query:"q" doc:"part of what it is about, capitals don't matter"`
 	Since string `query:"since" doc:"ordered at or after this moment: RFC 3339, a date, or how long ago, such as 7d"`
 	Until string `query:"until" doc:"ordered before this moment"`

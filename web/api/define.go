@@ -112,7 +112,7 @@ func (a *API) definitions() {
 		}
 		return &struct{ Body Checked }{out}, nil
 	})
-	huma.Register(a.huma, changing("testFilters", "/sources/{id}/test-filter", "Say what a source's filters, as they are or would be, do to what its last listings showed"), func(ctx context.Context, in *tryDefinition) (*struct{ Body []sources.Filtered }, error) {
+	huma.Register(a.huma, changing("testFilters", "/sources/{id}/test-filter", "Say what a source's filters, and its bounds of size and age, do to what its last listings showed: as they are or would be"), func(ctx context.Context, in *tryDefinition) (*struct{ Body []sources.Filtered }, error) {
 		ctx, cancel := context.WithTimeout(ctx, timeout)
 		defer cancel()
 		values, err := in.Body.values()

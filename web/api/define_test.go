@@ -1,10 +1,12 @@
 package api
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -14,7 +16,9 @@ import (
 	"tributary/internal/profile"
 	"tributary/producers/plan/plantest"
 	"tributary/producers/sources"
+	"tributary/schemas"
 	"tributary/sql/control"
+	"tributary/sql/outbox/outboxtest"
 	"tributary/web/access"
 	"tributary/web/order"
 )
@@ -29,10 +33,14 @@ func TestDefine(t *testing.T) {
 	}
 	cfg := config.Default()
 	cfg.Path = filepath.Join(t.TempDir(), "tributary.yaml")
-	deps := &order.Deps{Control: p.Pool, Outbox: p.Outbox, Checking: make(chan struct{}, 1),
+	deps := &order.Deps{Control: p.Pool, Outbox: p.Outbox, Checking: make(chan struct{}, 1), Log: slog.New(slog.DiscardHandler),
 		Registry: &sources.Registry{Config: cfg, Profile: known, Outbox: p.Outbox, Now: func() time.Time { return p.Clock }, Options: config.Options{WithoutSourceSecrets: true}}}
 	a := New(Deps{Control: p.Pool, Orders: order.New(*deps), Definitions: deps, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return p.Clock }})
+	const announced = "H.2026-01-01.01.impc.zip"
 	folder := t.TempDir()
+	if err := errors.Join(os.Mkdir(filepath.Join(folder, "add"), 0o755), os.WriteFile(filepath.Join(folder, "add", announced), []byte("zip"), 0o644)); err != nil {
+		t.Fatal(err)
+	}
 	source := `{"id": "new", "keys": {"centre": "H", "url": "file://` + folder + `", "priority": 0, "hosts": ["J"], "description": "yes: \"no\""}, "reason": "moved"}`
 	for i, c := range []struct {
 		path, key, body string
@@ -53,6 +61,15 @@ func TestDefine(t *testing.T) {
 		{"/sources/new/check", "", `{"keys": {"url": "file:///nowhere/at/all"}}`, 200, `"passed":false`},
 		{"/sources/none/check", "", `{}`, 400, "there is no such source"},
 		{"/sources/new/test-filter", "", `{"keys": {"filters": [{"exclude": "*.tmp"}]}}`, 200, `"taken":true`},
+		{"/sources/new/test-filter", "", `{"keys": {"min_size": "1kB", "max_age": "48h"}}`, 200, `{"filter":"min_size: 1kB","taken":false,"entries":0,"first":""},{"filter":"max_age: 48h",`},
+		{"/sources/new/announce", "5", `{"paths": ["add/` + announced + `", "add/none.zip"], "reason": "mice"}`, 200, `[{"path":"add/` + announced + `","announced":true,"size":3,"detail":""},{"path":"add/none.zip","announced":false,`},
+		{"/sources/new/announce", "5", `{"paths": ["add/` + announced + `", "add/none.zip"], "reason": "mice"}`, 200, `"announced":true`}, // as before
+		{"/sources/new/announce", "", `{"paths": []}`, 422, "validation failed"},
+		{"/sources/none/announce", "", `{"paths": ["add/a.zip"]}`, 400, "there is no such source"},
+		{"/sources", "", `{"id": "away", "keys": {"centre": "H", "url": "http://127.0.0.1:1/"}}`, 200, `"done":"added"`},
+		{"/sources/away/announce", "", `{"paths": ["add/a.zip"]}`, 409, "/problems/order_refused"},
+		{"/sources/away/maintain", "", `{}`, 200, `"done":true`},
+		{"/sources/away/announce", "", `{"paths": ["add/a.zip"]}`, 400, "away is maintenance, so nothing is fetched from it"},
 		{"/sources/new/remove", "", `{"reason": "moved"}`, 200, "it is removed"},
 		{"/sources/new/remove", "", `{}`, 409, "there is no such source"},
 		{"/centres", "4", `{"id": "Zzz", "keys": {"full_name": "The \"Z\": 1", "active": false}}`, 200, `"done":"added"`},
@@ -64,6 +81,15 @@ func TestDefine(t *testing.T) {
 		if status != c.status || !strings.Contains(string(text), c.want) {
 			t.Errorf("%d: %s %s: %d %s, want %d %s", i, c.path, c.body, status, text, c.status, c.want)
 		}
+	}
+	ordered := 0
+	for _, m := range outboxtest.Events(t, p.Pool, control.Schema, p.Outbox.Codec) {
+		if e, ok := m.Body.(*schemas.StatusChanged); ok && e.Entity == schemas.EntityAnnouncement && e.Attributes["by"] == "ann" && e.Attributes["reason"] == "mice" && e.FileName == announced {
+			ordered++
+		}
+	}
+	if ordered != 1 {
+		t.Errorf("%d events tell who announced the file, want 1", ordered)
 	}
 	all, err := control.Standings(t.Context(), p.Pool, "new")
 	if err != nil || len(all) != 1 || all[0].State != control.SourceRemoved || !strings.Contains(all[0].Definition, `"interval": "2h`) || strings.Contains(all[0].Definition, "priority") || !strings.Contains(all[0].Definition, `yes: \"no\"`) {

@@ -17,13 +17,16 @@ type Check struct {
 	Meaning string `json:"meaning" doc:"what the check finds; empty where nobody here knows"`
 }
 
-// findingsThen is what is said of findings as of a moment.
-const findingsThen = "; of a moment the documents that had failed for them, each by what was found first, since events tell of no others"
+// What is said of findings as of a moment.
+const (
+	countsThen   = "; of a moment, as errors, the documents that had failed for them, each by what was found first, and of warnings and notes how many were open when each centre's last batch ended (where an older program applied that end, events don't tell)"
+	findingsThen = "; of a moment the documents that had failed for them, each by what was found first: which records had warnings and notes events don't tell"
+)
 
 // findings registers what is asked about the findings of data checks.
 func (a *API) findings() {
-	getAt(a, "/findings", "countFindings", "How many findings of data checks are open, by check and centre, the gravest first"+findingsThen, func(*Momentary) asof.Scope {
-		return asof.Scope{Failed: string(schemas.Data)}
+	getAt(a, "/findings", "countFindings", "How many findings of data checks are open, by check and centre, the gravest first"+countsThen, func(*Momentary) asof.Scope {
+		return asof.Scope{Failed: string(schemas.Data), Findings: true}
 	}, func(ctx context.Context, t tracked, _ *Momentary) ([]Check, error) {
 		counts, err := a.countFindings(ctx, t)
 		out := make([]Check, len(counts))

@@ -31,7 +31,7 @@ type narrowed struct {
 	Waiting   string `query:"waiting" doc:"true: only what has not come to its end"`
 	SHA256    string `query:"sha256" doc:"the beginning of a version's hash, six digits or more"`
 	QC        string `query:"qc" doc:"only documents that stand so in quality control, and their files: awaiting, accepted, questioned or held"`
-	Sort      string `query:"sort" doc:"name or newest"`
+	Sort      string `query:"sort" doc:"name, newest or oldest"`
 	After     string `query:"after" doc:"the next of the page before"`
 	Limit     string `query:"limit" doc:"how many rows a page has at most"`
 

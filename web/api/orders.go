@@ -13,6 +13,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"tributary/producers/poll"
 	"tributary/sql/control"
 	"tributary/web/access"
 	"tributary/web/compared"
@@ -134,12 +135,14 @@ func (a *API) ordered(ctx context.Context, o *order.Order, subject, key string, 
 
 // notGiven says why an order was not given.
 func (a *API) notGiven(id string, err error) error {
-	bad, unfit := (*order.Error)(nil), (*huma.ErrorModel)(nil)
+	bad, away, unfit := (*order.Error)(nil), (*poll.UnreachableError)(nil), (*huma.ErrorModel)(nil)
 	switch {
 	case errors.As(err, &unfit):
 		return unfit
 	case errors.As(err, &bad) && bad.Overtaken():
 		return problem("definition_changed", http.StatusPreconditionFailed, bad.Error())
+	case errors.As(err, &away):
+		return problem("order_refused", http.StatusConflict, away.Error())
 	case errors.As(err, &bad):
 		return problem("bad_order", http.StatusBadRequest, bad.Error())
 	case errors.Is(err, order.ErrBusy), errors.Is(err, compared.ErrBusy):

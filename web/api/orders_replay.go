@@ -16,10 +16,11 @@ import (
 type replayWish struct {
 	IdempotencyKey string `header:"Idempotency-Key" maxLength:"200" doc:"a text of your own for this replay: sent again within a day, with the same content, it is not asked for again, and is answered as before"`
 	Body           struct {
-		From   string `json:"from" enum:"download,unzip,xsd,upload,data" doc:"the phase to begin with"`
+		From   string `json:"from,omitempty" enum:"download,unzip,xsd,upload,data" doc:"the phase to begin with; only with stale it may be left out, for the first in which anything is"`
 		Where  string `json:"where,omitempty" maxLength:"65536" doc:"a condition in SQL on the tracker's view file; true means all files"`
 		Since  string `json:"since,omitempty" maxLength:"60" doc:"only files of which something was heard since then: a moment, or how long ago (7d)"`
 		Until  string `json:"until,omitempty" maxLength:"60" doc:"only files of which nothing was heard since then"`
+		Stale  bool   `json:"stale,omitempty" doc:"only files of which something was judged or loaded by other schemas, mapping or checks than those of now; where nothing was, nothing is asked for, and the answer has no replay"`
 		Shadow string `json:"shadow,omitempty" maxLength:"63" doc:"keep the results beside the live ones, under this name"`
 		Reason string `json:"reason,omitempty" maxLength:"500" doc:"why, for those who read it later"`
 		DryRun bool   `json:"dry_run,omitempty" doc:"only tell what it would be"`
@@ -35,7 +36,10 @@ func (a *API) replay() {
 	huma.Register(a.huma, operation, func(ctx context.Context, in *replayWish) (*struct{ Body replay.Requested }, error) {
 		ctx, cancel := context.WithTimeout(ctx, replay.Timeout)
 		defer cancel()
-		w := order.Wanted{From: in.Body.From, Where: in.Body.Where, Since: in.Body.Since, Until: in.Body.Until, Shadow: in.Body.Shadow}
+		if in.Body.From == "" && !in.Body.Stale {
+			return nil, huma.Error422UnprocessableEntity("validation failed", &huma.ErrorDetail{Location: "body.from", Message: "expected a phase, or stale to be true"})
+		}
+		w := order.Wanted{From: in.Body.From, Where: in.Body.Where, Since: in.Body.Since, Until: in.Body.Until, Shadow: in.Body.Shadow, Stale: in.Body.Stale}
 		by := control.Decision{By: access.From(ctx).Name, Reason: in.Body.Reason, At: a.deps.Now()}
 		give := func() (replay.Requested, error) {
 			if a.deps.Request == nil {

@@ -219,6 +219,7 @@ func TestRequestReplay(t *testing.T) {
 		{"2", body, 200, `"replay":3`},
 		{"", `{"from": "fetch", "where": "true"}`, 422, "validation failed"},
 		{"", `{"where": "true"}`, 422, "validation failed"},
+		{"", `{"stale": true, "dry_run": true}`, 200, `"replay":4`},
 	} {
 		status, answer := sent(t, a, "ann", "/replays", c.key, c.body)
 		text, err := json.Marshal(answer)
@@ -229,7 +230,7 @@ func TestRequestReplay(t *testing.T) {
 			t.Errorf("%s: %d %s, want %d %s", c.body, status, text, c.status, c.want)
 		}
 	}
-	want := []string{"{xsd  7d  s} ann  true", "{xsd true   } ann other schemas false", "{xsd true   } ann other schemas false"}
+	want := []string{"{xsd  7d  s false} ann  true", "{xsd true    false} ann other schemas false", "{xsd true    false} ann other schemas false", "{     true} ann  true"}
 	if d := cmp.Diff(want, asked); d != "" {
 		t.Errorf("asked for (-want +got):\n%s", d)
 	}

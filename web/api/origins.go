@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 
 	"tributary/queries/asof"
@@ -33,8 +34,13 @@ func (a *API) origins() {
 	type expected struct {
 		Momentary
 		Source string `query:"source" maxLength:"200" doc:"only of this source"`
+		After  string `query:"after" maxLength:"200" doc:"only sources whose ids come after this one: the last of the answer before"`
+		Limit  int    `query:"limit" minimum:"1" maximum:"100" doc:"how many sources at most; without it all of them"`
 	}
 	getAt(a, "/expected", "listExpected", "What is to be expected of sources, and what is late, short or unusually large", func(in *expected) asof.Scope { return asof.Scope{Source: in.Source, Polls: true} }, func(ctx context.Context, t tracked, in *expected) ([]expect.Expectation, error) {
+		if in.Limit > 0 || in.After != "" {
+			return expect.Page(ctx, t.Querier, in.Source, in.After, cmp.Or(in.Limit, expect.MaxPage))
+		}
 		return all(func(each func(expect.Expectation) error) error {
 			return expect.Sources(ctx, t.Querier, in.Source, each)
 		})

@@ -54,6 +54,10 @@ func TestMoreOfTheMoment(t *testing.T) {
 		{"/replays/7", "stopped", 200, `"state":"stopped"`},
 		{"/replays/7", "stopped", 200, `"items":3,"waiting":0,"under_way":0,"complete":0,"failed":1,"refused":0`},
 		{"/replays/7", "stopped", 200, `"untold":2`},
+		{"/replays/tighter", "half", 200, `"items":2,"waiting":0,"under_way":1,"complete":0,"failed":0,"refused":0`},
+		{"/replays/8", "judged", 200, `"items":2,"waiting":0,"under_way":0,"complete":0,"failed":1,"refused":0`},
+		{"/findings", "odd", 200, `{"check":"date_odd","level":"warn","centre":"H","findings":2,`},
+		{"/findings", "accepted", 200, `!date_odd`},
 		{"/replays/8", "stopped", 404, `"type":"/problems/no_such_replay"`},
 		{"/replays/7", "retried", 404, `"type":"/problems/no_such_replay"`},
 	} {

@@ -77,6 +77,20 @@ func (a *API) recovery() {
 		After  int64  `query:"after" minimum:"0" doc:"the next of the part before"`
 		Limit  int    `query:"limit" default:"100" minimum:"0" maximum:"250" doc:"how many files are listed at most; 0: none, and all of the part is counted"`
 	}
+	type part struct {
+		Replay string `path:"replay" maxLength:"200" doc:"the number of the shadow's replay, its run's id or the shadow's name"`
+		After  int64  `query:"after" minimum:"0" doc:"the next of the part before"`
+	}
+	register(a, http.MethodGet, compared.Timeout, "/replays/{replay}/compare/documents", "listShadowChanges", "Documents that a shadow would change, all of some of its files at a time", func(ctx context.Context, in *part) (compared.Documents, error) {
+		if a.deps.Shadows == nil {
+			return compared.Documents{}, notHere()
+		}
+		if !clean(in.Replay) {
+			return compared.Documents{}, notFound("replay", "There is no such replay.")
+		}
+		d, err := a.deps.Shadows.ReadDocuments(ctx, in.Replay, in.After)
+		return d, notCompared(err)
+	})
 	register(a, http.MethodGet, compared.Timeout, "/replays/{replay}/compare", "compareShadow", "What a shadow would change: how many documents, and of which files. Each part counts its own files: all of them are the shadow", func(ctx context.Context, in *some) (compared.Part, error) {
 		if a.deps.Shadows == nil {
 			return compared.Part{}, notHere()
@@ -85,16 +99,21 @@ func (a *API) recovery() {
 			return compared.Part{}, notFound("replay", "There is no such replay.")
 		}
 		p, err := a.deps.Shadows.Read(ctx, in.Replay, in.After, in.Limit)
-		switch {
-		case errors.Is(err, control.ErrNoReplay):
-			err = notFound("replay", err.Error())
-		case compared.Absent(err):
-			err = notFound("shadow", err.Error())
-		case errors.Is(err, compared.ErrBusy):
-			err = &refusal{"busy", http.StatusServiceUnavailable, err.Error()}
-		}
-		return p, err
+		return p, notCompared(err)
 	})
+}
+
+// notCompared names why a shadow was not compared.
+func notCompared(err error) error {
+	switch {
+	case errors.Is(err, control.ErrNoReplay):
+		return notFound("replay", err.Error())
+	case compared.Absent(err):
+		return notFound("shadow", err.Error())
+	case errors.Is(err, compared.ErrBusy):
+		return &refusal{"busy", http.StatusServiceUnavailable, err.Error()}
+	}
+	return err
 }
 
 func (a *API) letters() {

@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"net/url"
+	"slices"
 	"strings"
 
 	"tributary/internal/remote"
+	"tributary/producers/poll"
 	"tributary/producers/sources"
 	"tributary/queries/report"
 	"tributary/schemas"
@@ -96,8 +98,22 @@ func (c *Client) Check(ctx context.Context, source string) (done Checked, err er
 	return done, c.send(ctx, "/sources/"+url.PathEscape(source)+"/check", Defined{}, &done)
 }
 
-// TestFilters tells what the filters of a source do, as they are or with other keys, as
-// sources.TestFilters does.
+// Announce has the server look at files of a source (ACTION/NAME), and announce those that
+// are there. What can't be
+// ordered is an Error with the name bad_order; order_refused: the source can't be looked at.
+func (c *Client) Announce(ctx context.Context, source string, paths []string, reason string) (all []poll.ByHand, err error) {
+	for part := range slices.Chunk(paths, order.MostAnnounced) {
+		var done []poll.ByHand
+		if err := c.send(ctx, "/sources/"+url.PathEscape(source)+"/announce", map[string]any{"paths": part, "reason": reason}, &done); err != nil {
+			return nil, err
+		}
+		all = append(all, done...)
+	}
+	return all, nil
+}
+
+// TestFilters tells what filters and bounds of a source do, as they are or with other
+// keys, as sources.TestFilters does.
 func (c *Client) TestFilters(ctx context.Context, source string, keys map[string]any) (done []sources.Filtered, err error) {
 	return done, c.send(ctx, "/sources/"+url.PathEscape(source)+"/test-filter", Defined{Keys: keys}, &done)
 }

@@ -80,6 +80,44 @@ func (p *Part) NotesOf(s shadow.Skipped) []string {
 	return shadow.Notes(p.Replay, p.State, p.SameProfile, s)
 }
 
+// Documents are documents that a shadow would change, of some of its files.
+type Documents struct {
+	Replay      int64             `json:"replay" doc:"its number"`
+	State       string            `json:"state" doc:"how it stands: running, stopped or done"`
+	SameProfile bool              `json:"same_profile" doc:"rows are compared by the profile that the shadow was asked for with"`
+	Rows        []shadow.Document `json:"rows" doc:"all that would change of the files that were compared"`
+	Skipped     shadow.Skipped    `json:"skipped" doc:"what was left out"`
+	Next        int64             `json:"next,omitempty" doc:"the after of the next part; absent: this is the last"`
+}
+
+// NotesOf is Part.NotesOf.
+func (d *Documents) NotesOf(s shadow.Skipped) []string {
+	return shadow.Notes(d.Replay, d.State, d.SameProfile, s)
+}
+
+// enoughDocuments is after how many documents a part of them ends, with the file at hand.
+const enoughDocuments = 500
+
+// ReadDocuments lists the documents that a shadow would change, of some of its files that
+// follow one (shadow.Comparer.DocumentPart).
+func (r *Reader) ReadDocuments(ctx context.Context, name string, after int64) (d Documents, err error) {
+	err = r.With(ctx, false, func(c *shadow.Comparer) error {
+		run, err := shadow.Find(ctx, r.control, name)
+		if err != nil {
+			return err
+		}
+		d = Documents{Replay: run.Number, State: run.State}
+		if d.SameProfile, err = shadow.Equal(&run, c.Versions); err == nil {
+			d.Rows, d.Skipped, d.Next, err = c.DocumentPart(ctx, &run, after, enoughDocuments, time.Now().Add(partTime))
+		}
+		if d.Rows == nil {
+			d.Rows = []shadow.Document{}
+		}
+		return err
+	})
+	return d, err
+}
+
 // ReadFirst is Read of the first part, which counts on: what it tells but for the files
 // is of all that could be compared in the time, and of everything if it says so.
 func (r *Reader) ReadFirst(ctx context.Context, name string, most int) (p Part, whole bool, err error) {

@@ -23,12 +23,12 @@ import (
 // Bounds of what somebody defines, beside those of each value.
 const (
 	maxValues = 100
-	// CheckTime is how long the check of a source may take.
+	// CheckTime is how long the check of a source may take, or another look at it.
 	CheckTime = time.Minute
 )
 
 // ErrBusy says that as many sources are being checked as may be at once.
-var ErrBusy = errors.New("other sources are being checked: try again in a minute")
+var ErrBusy = errors.New("other sources are being looked at: try again in a minute")
 
 // Definition is how somebody wants a source or a centre to be defined.
 type Definition struct {
@@ -167,14 +167,14 @@ func (d *Deps) registered(ctx context.Context, fn func(pgx.Tx, sources.Registry)
 	return err
 }
 
-// Filtered tells what the filters of a source, as it would be with other values, do to
+// Filtered tells what filters and bounds of a source, as it would be with other values, do to
 // what its last listings showed.
 func (d *Deps) Filtered(ctx context.Context, w Definition) ([]sources.Filtered, error) {
 	src, err := d.With(ctx, w)
 	if err != nil {
 		return nil, err
 	}
-	return sources.TestFilters(ctx, d.Control, src.ID, src.Filters)
+	return sources.TestFilters(ctx, d.Control, src, d.Registry.Now())
 }
 
 // Check connects to a source as it would be with other values, from this process, and
@@ -184,19 +184,26 @@ func (d *Deps) Check(ctx context.Context, w Definition, each func(remote.Step)) 
 	if err != nil {
 		return err
 	}
+	cfg := d.Registry.Config
+	r, err := source.Remote(src, cfg.Poll.ConnectTimeout, cfg.Poll.IdleTimeout, cfg.Limits)
+	if err != nil {
+		return bad("%v", err)
+	}
+	return d.connecting(ctx, func(ctx context.Context) error {
+		connectors.All().CheckEach(ctx, r, schemas.Actions(), each)
+		return nil
+	})
+}
+
+// connecting has do work with a source while few others do.
+func (d *Deps) connecting(ctx context.Context, do func(context.Context) error) error {
 	select {
 	case d.Checking <- struct{}{}:
 		defer func() { <-d.Checking }()
 	default:
 		return ErrBusy
 	}
-	cfg := d.Registry.Config
-	r, err := source.Remote(src, cfg.Poll.ConnectTimeout, cfg.Poll.IdleTimeout, cfg.Limits)
-	if err != nil {
-		return bad("%v", err)
-	}
 	ctx, cancel := context.WithTimeout(ctx, CheckTime)
 	defer cancel()
-	connectors.All().CheckEach(ctx, r, schemas.Actions(), each)
-	return nil
+	return do(ctx)
 }

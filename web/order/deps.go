@@ -2,6 +2,7 @@ package order
 
 import (
 	"context"
+	"log/slog"
 	"slices"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -25,8 +26,9 @@ type Deps struct {
 	Shadows *compared.Reader
 	// Registry defines sources and centres; nil: nobody does here.
 	Registry *sources.Registry
-	// Checking is held while a source is checked, by as many as fit into it.
+	// Checking is held while a source is looked at, by as many as fit into it.
 	Checking chan struct{}
+	Log      *slog.Logger
 	// Ledger finds dead letters; nil: nothing is ordered about them.
 	Ledger *deadletter.Ledger
 	// Decider opens what decides about dead letters, and the function that closes it.

@@ -61,6 +61,9 @@ func newActs(s *Site, all []report.Failing, centre string) []acts {
 func newAct(s *Site, f report.Failing, centre string) act {
 	a := act{Exception: f.Exception, Meaning: sentence(f.Happened), Failed: f.Failed, Retried: f.Retried,
 		To: s.to("/files", "exception", f.Exception, "status", "failed", "centre", centre), RetriedTo: s.to("/files", "phase", "download", "waiting", "true", "centre", centre)}
+	if a.Meaning == "" && s.Meaning != nil { // the past describes no checks of the profile
+		a.Meaning = sentence(s.Meaning(f.Exception))
+	}
 	if !f.Last.IsZero() {
 		a.Last = &f.Last
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"time"
 
 	"tributary/queries/plot"
@@ -27,7 +28,9 @@ type analytics struct {
 	Recipe   recipes.Recipe
 	Given    []given
 	Drawn    string // the address of the picture
+	Sheet    string // that of the whole answer, as CSV
 	Answer   report.Answer
+	Change   string // where its statement can be changed; empty: nowhere here
 	Took     time.Duration
 	Drawable bool
 	Wrong    string // why it is not answered: what was given, or a store that is away
@@ -62,6 +65,12 @@ func (s *Site) recipe(ctx context.Context, r *http.Request) (page, error) {
 		}
 	}
 	d.Drawn = s.to("/analytics/"+d.Recipe.Name+"/chart.svg", drawn...)
+	d.Sheet = s.to("/analytics/"+d.Recipe.Name+"/answer.csv", drawn...)
+	if s.Stores["history"] != nil {
+		if values, err := s.asker.Values(d.Recipe, query); err == nil { // else the answer says what is wrong
+			d.Change = s.to("/sql", "store", "history", "statement", recipe.Written(d.Recipe, values))
+		}
+	}
 	began := time.Now()
 	d.Answer, err = s.asker.Recipe(ctx, d.Recipe, query)
 	if d.Took = time.Since(began); err != nil {
@@ -97,13 +106,9 @@ func (s *Site) draw(ctx context.Context, r *http.Request) ([]byte, error) {
 	if which.Plot == nil {
 		return nil, fmt.Errorf("%s is a list, which no picture tells better", which.Name)
 	}
-	query := r.URL.Query()
-	if given := query.Get(asOf); given != "" || query.Has(slider) {
-		at, err := past.Moment(asOf, given, s.Now())
-		if err != nil {
-			return nil, err
-		}
-		query = past.UpTo(query, at)
+	query, err := s.untilMoment(r)
+	if err != nil {
+		return nil, err
 	}
 	answer := &bounded{most: maxDrawn}
 	if err := s.asker.History(ctx, which, query, func(store report.ClickHouse) error {
@@ -125,6 +130,21 @@ func (s *Site) draw(ctx context.Context, r *http.Request) ([]byte, error) {
 	}
 	err = figure.Write(&b, format)
 	return b.Bytes(), err
+}
+
+// untilMoment is what an address gives for a recipe's parameters: up to its moment, if it
+// has one.
+func (s *Site) untilMoment(r *http.Request) (url.Values, error) {
+	query := r.URL.Query()
+	given := query.Get(asOf)
+	if given == "" && !query.Has(slider) {
+		return query, nil
+	}
+	at, err := past.Moment(asOf, given, s.Now())
+	if err != nil {
+		return nil, err
+	}
+	return past.UpTo(query, at), nil
 }
 
 // bounded keeps so many bytes, and refuses more.

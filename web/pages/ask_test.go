@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"tributary/queries/report"
+	"tributary/sql/history/recipes"
 )
 
 // post is the status and the text of a form that is sent.
@@ -101,5 +102,38 @@ func TestAnalytics(t *testing.T) {
 		if status, body := get(t, server, path); status != 404 {
 			t.Errorf("%s: %d\n%s", path, status, body)
 		}
+	}
+}
+
+// A question's statement can be changed: asked as it is, it has the same answer.
+func TestStatementsOfQuestionsAreChanged(t *testing.T) {
+	s, _ := heldSite(t)
+	s.Stores["history"] = func(timeout time.Duration) report.Store { return s.History(nil, timeout) }
+	server := served(t, s)
+	rows := func(body string) string {
+		_, table, _ := strings.Cut(body, `<caption class="vh">Rows</caption>`)
+		table, _, _ = strings.Cut(table, "</table>")
+		return table
+	}
+	some := 0
+	all, err := recipes.All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range all {
+		says(t, server, "/analytics/"+r.Name+"?centre=%7Bcentre%3A", 200, "Change it") // values are no parameters
+		_, asked := get(t, server, "/analytics/"+r.Name)
+		to, err := url.Parse(shows(t, asked, `href="([^"]+)">Change it`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if status, changed := post(t, server.URL+"/t/sql", to.Query()); status != 200 || rows(changed) != rows(asked) {
+			t.Errorf("%s: %d\n%s\nis not\n%s\n%s", r.Name, status, rows(changed), rows(asked), to.Query().Get("statement"))
+		} else if rows(asked) != "" {
+			some++
+		}
+	}
+	if some < 3 {
+		t.Errorf("%d questions have an answer", some)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"tributary/queries/audit"
 	"tributary/queries/report"
+	"tributary/schemas"
 	"tributary/web/access"
 	"tributary/web/filter"
 )
@@ -125,7 +126,7 @@ func (s *Site) orderedTo(o audit.Order) string {
 		return s.centreAt(o.Subject)
 	case "replay":
 		return s.replayAt(o.Subject)
-	case "file", "document", "dead_letter":
+	case "file", "document", "dead_letter", schemas.EntityAnnouncement:
 		action, file, _ := strings.Cut(o.Subject, "/")
 		name, entry, of := strings.Cut(file, "/")
 		if name == "" {

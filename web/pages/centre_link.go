@@ -57,6 +57,7 @@ type linkForm struct {
 	Centre, Life, Reason string
 	Wrong                string
 	Path                 string // of the link that was made
+	Whole                string // its address, where it is known where people reach the pages
 	To, Back             string
 	MaxReason            int
 }
@@ -96,6 +97,9 @@ func (s *Site) makeLink(w http.ResponseWriter, r *http.Request) {
 		d.Wrong, status, err = bad.Error(), http.StatusBadRequest, nil
 	case err == nil:
 		d.Path, p.Command = s.Prefix+path, ""
+		if s.Address != "" {
+			d.Whole = s.Address + path
+		}
 		s.Log.InfoContext(ctx, "ordered on the pages", "order", "link", "about", d.Centre, "by", by.By)
 	}
 	s.answer(w, r, p, status, err, "")

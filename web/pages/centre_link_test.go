@@ -53,6 +53,9 @@ func TestLinksOfACentre(t *testing.T) {
 	}
 	path := shows(t, body, `<a class="mono" href="(/t/c/[^"]+)"`)
 	secret := strings.TrimPrefix(path, "/t/c/")
+	if !strings.Contains(body, "Before this path belongs") {
+		t.Errorf("where nobody knows the address, it is not said:\n%s", body)
+	}
 	page := says(t, wrangler, "/centres/H", 200, heading, `<th role="rowheader" scope="row" class="nowrap">1</th>`, "<bdi>will</bdi>", "good <a class=\"btn small\"", "never")
 	if strings.Contains(page, secret) || strings.Contains(log.String(), secret) {
 		t.Error("the secret is shown, or logged, later")
@@ -66,4 +69,9 @@ func TestLinksOfACentre(t *testing.T) {
 	says(t, wrangler, "/centres/H", 200, "it was revoked at", "!good <a")
 	says(t, wrangler, revoke, 200, "It is refused:</b> <bdi>it was revoked at")
 	says(t, wrangler, to, 200, "Number of the link", "!It is refused")
+	known := site
+	known.Address = "https://tracker.example.org/t"
+	if _, body := send(t, servedTo(t, known, access.Wrangler), "/centres/H/link", url.Values{"expires": {"12h"}}); !strings.Contains(body, "<bdi>https://tracker.example.org/t/c/") || strings.Contains(body, "Before this path") {
+		t.Errorf("the address is\n%s", body)
+	}
 }

@@ -48,7 +48,7 @@ type centre struct {
 	Centre  report.CentreStanding
 	Files   matrix
 	Acts    []acts
-	Pending []report.Pending
+	Pending []waits
 	Links   *centreLinks // nil: who asks makes none
 	Report  string       // the address of what to send to it; empty: it isn't made here
 }
@@ -64,7 +64,11 @@ func (s *Site) centre(ctx context.Context, r *http.Request) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	if d.Pending, err = report.PendingOf(ctx, s.Tracker, name, pendingShown); err != nil {
+	pending, err := report.PendingOf(ctx, s.Tracker, name, pendingShown)
+	if err != nil {
+		return page{}, err
+	}
+	if d.Pending, err = s.waiting(ctx, pending); err != nil {
 		return page{}, err
 	}
 	if d.Links, err = s.centreLinks(ctx, name); err != nil {

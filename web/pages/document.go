@@ -15,8 +15,6 @@ type documentPage struct {
 	Errors   []errorCard
 	Left     int // errors that are only counted
 	Size     string
-	Last     string
-	Seen     string
 	Marks    []step
 	Position string
 	Held     *held // in the warehouse
@@ -33,15 +31,15 @@ func (s *Site) document(ctx context.Context, r *http.Request) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	d := documentPage{Row: s.documentRow(x), FileTo: s.fileTo(action, file), Left: x.ErrorsTotal - len(x.Errors), Size: bytesOf(x.Size), Seen: s.full(x.FirstSeen), Position: number(x.Position)}
-	if x.Last != nil {
-		d.Last = s.full(*x.Last)
-	}
+	d := documentPage{Row: s.documentRow(x), FileTo: s.fileTo(action, file), Left: x.ErrorsTotal - len(x.Errors), Size: bytesOf(x.Size), Position: number(x.Position)}
 	for _, e := range x.Errors {
-		d.Errors = append(d.Errors, newCard(e, meanings, "", ""))
+		d.Errors = append(d.Errors, newCard(e, meanings, x.Phase, "", ""))
 	}
 	around := s.excerpts()
 	around.add(ctx, x, d.Errors)
+	if err := s.moves(ctx, d.Errors, text(x.Centre)); err != nil {
+		return page{}, err
+	}
 	d.Held = s.heldOfDocument(ctx, x)
 	if s.mayHave(r) {
 		d.Original = s.fileTo(action, file, "original", entry)

@@ -31,6 +31,7 @@ func (s *Site) documents(ctx context.Context, r *http.Request) (page, error) {
 	}
 	l.Choices.Sources = nil
 	s.facets(&l, query, nil)
+	l.Sheet = s.sheetOf("/documents.csv", query)
 	s.end(&l, query, len(documents.Rows), documents.Next)
 	d := documentsPage{listing: l}
 	for _, x := range documents.Rows {

@@ -10,6 +10,7 @@ import (
 	"tributary/web/keep"
 	"tributary/web/order"
 	"tributary/web/past"
+	"tributary/web/question"
 )
 
 // failure says what is not there, why, and what can be asked instead.
@@ -32,8 +33,10 @@ func (s *Site) failed(r *http.Request, err error) (int, page) {
 		ways, p.Command = s.wayOut(r, moment)
 	case errors.Is(err, errNoPage), errors.Is(err, report.ErrNotFound), errors.Is(err, keep.ErrNone), errors.As(err, &unknown):
 		status, said = http.StatusNotFound, "There is nothing here."
-	case errors.Is(err, errNotHere), errors.Is(err, order.ErrNotHere):
+	case errors.Is(err, errNotHere), errors.Is(err, order.ErrNotHere), errors.Is(err, question.ErrNoHistory):
 		said = "This can't be read here."
+	case errors.Is(err, question.ErrBusy):
+		said = "As many questions are being answered as may be at once."
 	case errors.Is(err, compared.ErrBusy):
 		said = "As many shadows are being compared as may be at once."
 	case errors.Is(err, errBadFilter), errors.As(err, &filter):

@@ -10,6 +10,7 @@ import (
 	"tributary/queries/original"
 	"tributary/queries/report"
 	"tributary/schemas"
+	"tributary/schemas/exception"
 	"tributary/web/order"
 )
 
@@ -31,6 +32,7 @@ type filePage struct {
 	Session   string // its number
 	SessionTo string // the files of it
 	Held      *held  // in the warehouse
+	Why       string // where it is answered why it stands so; empty: nowhere here
 	Original  string // where its bytes are handed out; empty: they are not, or not to who asks
 }
 
@@ -67,6 +69,9 @@ func (s *Site) file(ctx context.Context, r *http.Request) (page, error) {
 		d.Session, d.SessionTo = count(*t.Session), s.to("/sessions/"+strconv.FormatInt(*t.Session, 10))
 	}
 	d.Held = s.heldOf(ctx, action, name)
+	if s.Why != nil {
+		d.Why = s.to("/why", "path", action+"/"+name)
+	}
 	if t.SHA256 != nil && s.mayHave(r) {
 		d.Original = to + "/original"
 	}
@@ -77,7 +82,7 @@ func (s *Site) file(ctx context.Context, r *http.Request) (page, error) {
 		total += x.ErrorsTotal
 		from := len(d.Errors)
 		for _, e := range x.Errors[:min(len(x.Errors), maxCards-from)] {
-			d.Errors = append(d.Errors, newCard(e, t.Meanings, x.Document.Document, row.DocumentTo))
+			d.Errors = append(d.Errors, newCard(e, t.Meanings, x.Phase, x.Document.Document, row.DocumentTo))
 		}
 		around.add(ctx, x, d.Errors[from:])
 	}
@@ -88,7 +93,10 @@ func (s *Site) file(ctx context.Context, r *http.Request) (page, error) {
 			d.ErrorsSay += ", of which the first are shown; each document's page has all of its own"
 		}
 	case t.Exception != nil:
-		d.Errors = []errorCard{newCard(report.Error{Exception: *t.Exception, Message: t.Message}, t.Meanings, "", "")}
+		d.Errors = []errorCard{newCard(report.Error{Exception: *t.Exception, Message: t.Message}, t.Meanings, t.Phase, "", "")}
+	}
+	if err := s.moves(ctx, d.Errors, text(t.Centre)); err != nil {
+		return page{}, err
 	}
 	return page{Title: shown(name), At: "/files", Template: "file", Data: d, Command: shown("tributary show " + action + "/" + name), Offers: append(s.offers(ctx, order.Files, action+"/"+name, ""), s.replayOffer(ctx, "Replay", "action = "+quoted(action)+" AND file = "+quoted(name))...)}, nil
 }
@@ -231,12 +239,15 @@ type errorCard struct {
 	Says, Means, Rule, Do                  string          // Rule, of a schema, takes the place of what its exception means
 	Lines                                  []original.Line // of the document, around the error
 	Unseen                                 string          // why there are none; empty: none are wanted, or another card says it
+	whose                                  exception.Move
+	Move, MoveTo                           string // whose turn that is, in words
+	Often, OftenTo                         string // how often files failed with it; empty: another card says it, or nobody knows
 }
 
-// newCard explains an error.
-func newCard(e report.Error, meanings map[string]string, document, to string) errorCard {
-	x := explained.Explain(e, meanings)
-	c := errorCard{Exception: e.Exception, Document: document, DocumentTo: to, Says: text(e.Message), Means: x.Means, Rule: x.Rule, Do: x.Do}
+// newCard explains an error that arose in a phase.
+func newCard(e report.Error, meanings map[string]string, phase, document, to string) errorCard {
+	x := explained.Explain(e, phase, meanings)
+	c := errorCard{Exception: e.Exception, whose: x.Move, Document: document, DocumentTo: to, Says: text(e.Message), Means: x.Means, Rule: x.Rule, Do: x.Do}
 	if e.Line != nil {
 		c.Place = fmt.Sprintf("line %d", *e.Line)
 		if e.Column != nil {

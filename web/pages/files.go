@@ -32,7 +32,13 @@ func (s *Site) files(ctx context.Context, r *http.Request) (page, error) {
 		}
 	}
 	query := r.URL.Query()
+	failed, err := report.FailedCounts(ctx, s.Tracker, f.Centre)
+	if err != nil {
+		return page{}, err
+	}
 	s.facets(&l, query, counts)
+	s.exceptions(&l, query, failed)
+	l.Sheet = s.sheetOf("/files.csv", query)
 	s.end(&l, query, len(files.Rows), files.Next)
 	d := filesPage{listing: l}
 	for _, x := range files.Rows {

@@ -51,6 +51,12 @@ func TestFiles(t *testing.T) {
 		`<b>failed</b></span></span><span class="n">3</span>`, "!Next page")
 	says(t, server, "/files?status=failed&phase=xsd", 200, `<h2 id="h-list">1 file</h2>`, good, "!"+waits, `<span class="muted">status</span> <bdi>failed</bdi></span><a href="/t/files?phase=xsd"`,
 		`<input type="hidden" name="phase" value="xsd">`, "tributary files --status failed --phase xsd --sort newest", `<a href="/t/files?phase=xsd" aria-current="true">`)
+	says(t, server, "/files?status=failed", 200, `<a href="/t/files?exception=xsd_invalid&amp;status=failed"><span><bdi>xsd_invalid</bdi></span><span class="n">1</span></a>`, `<h2>exception</h2>`)
+	says(t, server, "/files?status=failed&exception=xsd_invalid&phase=xsd", 200, `<a href="/t/files?phase=xsd&amp;status=failed" aria-current="true"><span><bdi>xsd_invalid</bdi></span></a>`)
+	says(t, server, "/files?status=done", 200, "!<h2>exception</h2>")
+	if body := says(t, server, "/files?sort=oldest", 200, "tributary files --sort oldest", `aria-current="true">Oldest</a>`); strings.Index(body, good) > strings.Index(body, waits) {
+		t.Error("the oldest is not the first")
+	}
 	says(t, server, "/files?q=10-09", 200, waits, "!"+good, `value="10-09"`, "tributary files --q 10-09", `<h2 id="h-list">Files</h2>`)
 	says(t, server, "/files?q=H.2012*01*", 200, waits, good, "tributary files &#39;H.2012*01*&#39; --sort newest", "!--q")
 	says(t, server, "/files?waiting=true", 200, waits, "!"+good)

@@ -60,25 +60,35 @@ func (s *Site) findings(ctx context.Context, r *http.Request) (page, error) {
 	return p, nil
 }
 
-// newFindings arranges counts, which come by level and check.
-func (s *Site) newFindings(counts []finding.Count) findings {
-	titles := map[string]string{"error": "Errors: their documents have failed until these are corrected", "warn": "Warnings", "info": "Notes"}
-	d, errs, level := findings{}, int64(0), ""
+// findingLevels arranges counts, which come by level and check, under the titles of levels;
+// to says where each leads.
+func (s *Site) findingLevels(counts []finding.Count, titles map[string]string, to func(finding.Count) string) (out []findingLevel) {
+	level := ""
 	for _, c := range counts {
-		if c.Level == "error" {
-			errs += c.Findings
-		}
 		if c.Level != level {
-			d.Levels, level = append(d.Levels, findingLevel{Title: titles[c.Level]}), c.Level
+			out, level = append(out, findingLevel{Title: titles[c.Level]}), c.Level
 		}
-		l := &d.Levels[len(d.Levels)-1]
+		l := &out[len(out)-1]
 		if n := len(l.Checks); n == 0 || l.Checks[n-1].Check != c.Check {
 			l.Checks = append(l.Checks, findingCheck{Check: c.Check, Meaning: s.meaning(c.Check)})
 		}
 		check := &l.Checks[len(l.Checks)-1]
 		check.Findings += c.Findings
-		check.Where = append(check.Where, where{Name: c.Centre, Files: c.Findings, To: s.to("/findings", "centre", c.Centre, "check", c.Check)})
+		check.Where = append(check.Where, where{Name: c.Centre, Files: c.Findings, To: to(c)})
 	}
+	return out
+}
+
+// newFindings are open findings, of all checks and centres.
+func (s *Site) newFindings(counts []finding.Count) findings {
+	titles := map[string]string{"error": "Errors: their documents have failed until these are corrected", "warn": "Warnings", "info": "Notes"}
+	d, errs := findings{}, int64(0)
+	d.Levels = s.findingLevels(counts, titles, func(c finding.Count) string {
+		if c.Level == "error" {
+			errs += c.Findings
+		}
+		return s.to("/findings", "centre", c.Centre, "check", c.Check)
+	})
 	switch {
 	case errs > 0:
 		d.Lead = lead{"failed", fmt.Sprintf("%s open in what was loaded.", plural(int(errs), "error is", "errors are")), ""}

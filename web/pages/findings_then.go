@@ -4,16 +4,18 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"tributary/queries/finding"
 	"tributary/schemas"
 )
 
-// findingsThen are the documents that had failed for what data checks found.
+// findingsThen is what data checks had found, as events tell of it.
 type findingsThen struct {
 	Lead   lead
-	Checks []findingCheck
+	Levels []findingLevel
+	Untold []string // centres of whose warnings and notes events don't tell
 
 	Narrowed bool   // to a check, or a centre
 	All      string // the page of all of them
@@ -26,23 +28,31 @@ func (s *Site) findingsThen(ctx context.Context, r *http.Request) (page, error) 
 	if err != nil {
 		return page{}, err
 	}
-	centre, check := r.URL.Query().Get("centre"), r.URL.Query().Get("check")
-	d := findingsThen{All: s.to("/findings"), Narrowed: centre != "" || check != ""}
-	documents := int64(0)
-	for _, c := range counts {
-		if check != "" && c.Check != check || centre != "" && !strings.EqualFold(c.Centre, centre) {
-			continue
-		}
-		if n := len(d.Checks); n == 0 || d.Checks[n-1].Check != c.Check {
-			d.Checks = append(d.Checks, findingCheck{Check: c.Check, Meaning: s.meaning(c.Check)})
-		}
-		x := &d.Checks[len(d.Checks)-1]
-		x.Findings, documents = x.Findings+c.Findings, documents+c.Findings
-		x.Where = append(x.Where, where{Name: c.Centre, Files: c.Findings, To: s.to("/documents", "phase", string(schemas.Data), "status", string(schemas.Failed), "exception", c.Check, "centre", c.Centre)})
+	untold, err := finding.UntoldThen(ctx, s.Tracker)
+	if err != nil {
+		return page{}, err
 	}
-	d.Lead = lead{"done", "No document had failed for what data checks found.", ""}
-	if documents > 0 {
-		d.Lead = lead{"failed", fmt.Sprintf("%s failed for what data checks found.", plural(int(documents), "document had", "documents had")), ""}
+	centre, check := r.URL.Query().Get("centre"), r.URL.Query().Get("check")
+	other := func(of string) bool { return centre != "" && !strings.EqualFold(of, centre) }
+	counts = slices.DeleteFunc(counts, func(c finding.Count) bool { return check != "" && c.Check != check || other(c.Centre) })
+	d := findingsThen{All: s.to("/findings"), Narrowed: centre != "" || check != "", Untold: slices.DeleteFunc(untold, other)}
+	var documents, odd int
+	d.Levels = s.findingLevels(counts, map[string]string{"error": "Errors: documents that had failed, each by what was found first",
+		"warn": "Warnings, when the last batch of their centre had ended", "info": "Notes, when the last batch of their centre had ended"}, func(c finding.Count) string {
+		if c.Level != "error" {
+			odd += int(c.Findings)
+			return "" // which they were is told nowhere
+		}
+		documents += int(c.Findings)
+		return s.to("/documents", "phase", string(schemas.Data), "status", string(schemas.Failed), "exception", c.Check, "centre", c.Centre)
+	})
+	switch {
+	case documents > 0:
+		d.Lead = lead{"failed", fmt.Sprintf("%s failed for what data checks found.", plural(documents, "document had", "documents had")), ""}
+	case odd > 0:
+		d.Lead = lead{"late", "No document had failed for what data checks found; something was odd.", ""}
+	default:
+		d.Lead = lead{"done", "No document had failed for what data checks found.", ""}
 	}
 	return page{Title: "Findings", At: "/findings", Template: "findingsthen", Data: d}, nil
 }

@@ -21,6 +21,7 @@ func (s *Site) funcs() template.FuncMap {
 		"plural":   counted,
 		"age":      func(t time.Time) string { return age(s.Now().Sub(t)) },
 		"moment":   func(t time.Time) string { return t.UTC().Format("2 Jan 2006, 15:04:05 UTC") },
+		"stamp":    stamp,
 		"clock":    func(t time.Time) string { return t.UTC().Format("15:04:05 UTC") },
 		"size":     size,
 		"when":     func(t time.Time) string { return when(t, s.Now()) },

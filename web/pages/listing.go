@@ -24,10 +24,12 @@ type listing struct {
 	Choices report.Choices
 	Chosen  map[string]string
 	Sorts   []option
+	Sheet   string // the address of the same as CSV; empty: there is none
 	Heading string // with how many there are, where that is known
 	Start   string // the first page; empty: this is it
 	Next    string
 	Empty   string // why there is nothing
+	EmptyTo string // where the answer is why a file of this name is not here; empty: nowhere
 }
 
 type pair struct{ Name, Value string }
@@ -79,7 +81,7 @@ func (s *Site) list(ctx context.Context, r *http.Request, path string) (listing,
 	if v := query.Get("sort"); v != "" {
 		l.Kept = append(l.Kept, pair{"sort", v})
 	}
-	for _, sort := range []string{report.Newest, report.ByName} {
+	for _, sort := range []string{report.Newest, report.Oldest, report.ByName} {
 		l.Sorts = append(l.Sorts, option{Name: sort, To: s.with(path, query, "sort", sort), Chosen: f.Sort == sort || f.Sort == "" && sort == report.ByName})
 	}
 	if f.After != "" {
@@ -153,6 +155,39 @@ func (s *Site) facets(l *listing, query url.Values, counts []report.Count) {
 	l.Facets = []facet{byStatus, byPhase, one("action", []string{"add", "edit", "delete"}), one("centre", l.Choices.Centres)}
 }
 
+// maxExceptions is how many exceptions a list offers to be narrowed to, the most frequent
+// first; the form has all.
+const maxExceptions = 12
+
+// exceptions are the ways to narrow a list of files by that with which they failed. How many
+// there are of each is said where nothing else narrows the list.
+func (s *Site) exceptions(l *listing, query url.Values, failed []report.FailedCount) {
+	known := !slices.ContainsFunc(l.Chips, func(c chip) bool { return c.Name != "status" && c.Name != "exception" && c.Name != "centre" })
+	if st := l.Chosen["status"]; st != "" && st != string(schemas.Failed) || s.then != nil && !onlyStands(*l) {
+		return
+	}
+	f := facet{Name: "exception"}
+	for _, x := range failed {
+		n := x.Files
+		if l.Chosen["centre"] != "" {
+			n = x.OfCentre
+		}
+		chosen := l.Chosen["exception"] == x.Exception
+		if n == 0 || len(f.Options) >= maxExceptions && !chosen {
+			continue
+		}
+		o := option{Name: x.Exception, To: s.with(l.Path, query, "exception", x.Exception), Chosen: chosen}
+		if chosen {
+			o.To = s.with(l.Path, query, "exception", "")
+		}
+		if known {
+			o.Count = count(n)
+		}
+		f.Options = append(f.Options, o)
+	}
+	l.Facets = append(l.Facets, f)
+}
+
 // end says where the list goes on, or why it is empty.
 func (s *Site) end(l *listing, query url.Values, rows int, next string) {
 	if next != "" {
@@ -166,6 +201,9 @@ func (s *Site) end(l *listing, query url.Values, rows int, next string) {
 		l.Empty = "No file has been seen yet. Files are listed here once a source shows them."
 	case len(l.Chips) == 1 && l.Q != "":
 		l.Empty = "None has this in the file's name."
+		if s.Why != nil {
+			l.EmptyTo = s.to("/why", "path", l.Q)
+		}
 	case len(l.Chips) == 1:
 		l.Empty = "There is none of this kind."
 	default:

@@ -90,28 +90,14 @@ func (s *Site) feeds(centre, source, exception, phase string) (out []option) {
 // noticesFeed is a feed of notices. Its id follows from the rule, so that it stays.
 func (s *Site) noticesFeed(rule config.NotifyRule, asked url.Values, found []notice.Notice) atom {
 	f := atom{ID: "urn:uuid:" + schemas.ID("notices", asked.Encode()), Title: s.Name + ": " + rule.When, Author: "Tributary", Updated: stamp(s.Now().AddDate(0, 0, -notices.Days)),
-		Links: []atomLink{{"self", s.Prefix + "/notices.xml?" + asked.Encode()}, {"alternate", s.to("/tail")}}}
+		Links: []atomLink{{"self", s.Prefix + "/notices.xml?" + asked.Encode()}, {"alternate", s.to("/notices") + "?" + asked.Encode()}}}
 	if len(found) > 0 {
 		f.Updated = stamp(found[0].Time)
 	}
 	for _, n := range found {
-		e := atomEntry{ID: "urn:uuid:" + n.ID, Title: shown(n.Title), Updated: stamp(n.Time), Link: atomLink{"alternate", s.about(n.Data)}}
+		e := atomEntry{ID: "urn:uuid:" + n.ID, Title: shown(n.Title), Updated: stamp(n.Time), Link: atomLink{"alternate", s.to(n.Data.Path())}}
 		e.Content.Type, e.Content.Text = "text", shown(n.Data.Message)
 		f.Entries = append(f.Entries, e)
 	}
 	return f
-}
-
-// about is the page of what a notice is about.
-func (s *Site) about(d notice.Data) string {
-	action, name, file := strings.Cut(d.File, "/")
-	switch {
-	case file && d.Document != "":
-		return s.fileTo(action, name, "documents", d.Document)
-	case file:
-		return s.fileTo(action, name)
-	case d.Source != "":
-		return s.sourceAt(d.Source)
-	}
-	return s.centreAt(d.Centre)
 }

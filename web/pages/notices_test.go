@@ -6,9 +6,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"tributary/internal/config"
 	"tributary/queries/report/reporttest"
 	"tributary/schemas"
 	"tributary/web/pages/pagestest"
@@ -53,7 +55,7 @@ func TestNotices(t *testing.T) {
 	for rule, want := range map[string][]string{
 		"when=phase_reached&phase=overview": {"add/" + reporttest.InsertedZip + "/H.2026-11-20.1.specimen.impc.xml is through overview /t/files/add/" + reporttest.InsertedZip + document},
 		"when=file_failed":                  {"add/" + reporttest.RunningZip + " failed in unzip: corrupted_at_producer /t/files/add/" + reporttest.RunningZip},
-		"when=batch_closed":                 {"Batch 1 of H is closed: 3 documents /t/centres/H"},
+		"when=batch_closed":                 {"Batch 2 of H is closed: 1 documents /t/centres/H", "Batch 1 of H is closed: 3 documents /t/centres/H"},
 		"when=source_suspended":             {"The source jax of J is suspended /t/sources/jax"},
 		"when=centre_late":                  {},
 		"when=server_clock_skewed":          {},
@@ -106,4 +108,24 @@ func TestPagesNameTheirFeeds(t *testing.T) {
 	says(t, server, "/centres", http.StatusOK, "!notices.xml")
 	s.Past = nil
 	says(t, served(t, s), "/centres/H", http.StatusOK, "!notices.xml")
+}
+
+// Who wants to be told something sees what that would have been, and how to be told it.
+func TestHowToBeTold(t *testing.T) {
+	events, _ := reporttest.Moments()
+	s := pagestest.Remembering(t, reporttest.Told(t, events), reporttest.HistoryOf(t, events))
+	s.Notify = config.Notify{
+		Targets: []config.NotifyTarget{{ID: "ops", Webhook: "https://chat.example.org/secret"}, {ID: "people", Mail: []string{"ann@example.org"}, Digest: config.Duration(24 * time.Hour)}, {ID: "others", Mail: []string{"b@example.org"}}},
+		Rules:   []config.NotifyRule{{When: config.SourceSuspended, To: []string{"ops", "people"}}, {When: config.BatchClosed, To: []string{"others"}}},
+	}
+	server := served(t, s)
+	says(t, server, "/notices", http.StatusOK, `aria-current="page">Notices`, `<option value="file_failed" selected>`, "Nobody is told of this kind", `href="/t/notices.xml?when=file_failed"`)
+	says(t, server, "/notices?when=source_suspended&phase=xsd&centre=J", http.StatusOK, "1 notice of this kind", `<a href="/t/sources/jax"><bdi>The source jax of J is suspended</bdi></a>`,
+		`href="/t/notices.xml?centre=J&amp;when=source_suspended"`, "- {when: source_suspended, centres: [&#34;J&#34;], to: [TARGET]}", `<bdi>ops</bdi> <span class="muted">webhook</span>`, `<bdi>people</bdi> <span class="muted">mail every 24h</span>`, "!others", "!example.org")
+	says(t, server, "/notices?when=phase_reached", http.StatusOK, `phase=overview&amp;when=phase_reached`, "is through overview")
+	says(t, server, "/notices?when=centre_late", http.StatusOK, "There was no notice of this kind", "Choose another kind")
+	says(t, server, "/notices?when=soon", http.StatusBadRequest, "give one of")
+	says(t, server, "/notices?as_of=1h", http.StatusBadRequest, "no_past")
+	s.Past = nil
+	says(t, served(t, s), "/notices", http.StatusServiceUnavailable, "This can&#39;t be read here.")
 }

@@ -28,6 +28,7 @@ type now struct {
 	Files, Documents matrix
 	Acts             []acts
 	Sessions         []sessionRow
+	Oldest           []waits
 	Mine             personal
 }
 
@@ -55,6 +56,9 @@ func (s *Site) now(ctx context.Context, r *http.Request) (page, error) {
 		d.Sessions = append(d.Sessions, newSessionRow(s, x, at))
 	}
 	if d.Mine, err = s.personal(ctx, s.Now()); err != nil {
+		return page{}, err
+	}
+	if d.Oldest, err = s.waiting(ctx, stand.Oldest); err != nil {
 		return page{}, err
 	}
 	d.Lead = leadOf(s, d.Stand, d.Files, is.failing)

@@ -35,6 +35,24 @@ func possible(all []offer) []offer {
 	return slices.DeleteFunc(all, func(o offer) bool { return o.Not != "" })
 }
 
+// rowMenu is what may be ordered about the thing of a row, as its template shows it.
+type rowMenu struct {
+	ID     string // of its element
+	Of     string
+	Offers []offer
+}
+
+// byStanding are the offers of a row of a long list: those of which it follows from how the
+// thing stands that they can be given, so that no store is asked about each row.
+func (s *Site) byStanding(ctx context.Context, on, subject, standing string) (out []offer) {
+	for _, o := range s.Orders.For(on, access.From(ctx)) {
+		if !o.Tried && o.Not(ctx, subject, standing, s.Now()) == "" {
+			out = append(out, s.offer(&o, subject))
+		}
+	}
+	return out
+}
+
 func (s *Site) offer(o *order.Order, subject string) offer {
 	return offer{Verb: strings.TrimSuffix(o.Verb, ":"), To: s.to(subjectPath(o.On, subject) + "/" + o.Name)}
 }

@@ -57,6 +57,7 @@ func (s *Site) ownRoutes() (out []access.Route) {
 		{"GET", "/files/{action}/{name}", s.own(s.ownFile)},
 		{"GET", "/files/{action}/{name}/documents/{entry...}", s.own(s.ownDocument)},
 		{"GET", "/documents", s.own(s.ownDocuments)},
+		{"GET", "/errors.csv", http.HandlerFunc(s.ownSheet)},
 		{"GET", "/weeks/{week}", s.own(s.ownWeek)},
 		{"GET", "/feed.xml", http.HandlerFunc(s.ownFeed)},
 		{"GET", "/{nothing...}", s.own(s.ownNothing)},

@@ -29,6 +29,7 @@ type ownHome struct {
 	Correct  []ownCard // what the centre is to correct
 	Others   []ownCard // what others see to
 	ErrorsTo string
+	SheetTo  string // the same as CSV
 	Search   string
 	FilesTo  string
 	Files    []ownRow
@@ -59,7 +60,7 @@ func (s *Site) ownHome(ctx context.Context, at ownAt, _ *http.Request) (ownPage,
 	); err != nil {
 		return ownPage{}, err
 	}
-	d := ownHome{Centre: at.Centre, Parts: week.Parts(), Search: at.to("/files"), FilesTo: at.to("/files"), ErrorsTo: at.to("/documents", "status", "failed"), Chart: newOwnChart(week), Servers: s.ownServers(week.Servers), Weeks: at.weeks("")}
+	d := ownHome{Centre: at.Centre, Parts: week.Parts(), Search: at.to("/files"), FilesTo: at.to("/files"), ErrorsTo: at.to("/documents", "status", "failed"), SheetTo: at.to("/errors.csv"), Chart: newOwnChart(week), Servers: s.ownServers(week.Servers), Weeks: at.weeks("")}
 	if name := text(is.FullName); name != "" {
 		d.Centre = name + " · " + at.Centre
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"tributary/queries/report"
+	"tributary/schemas"
 	"tributary/web/filter"
 )
 
@@ -21,6 +22,7 @@ type ownList struct {
 	Rows                []ownRow
 	Start, Next, Empty  string
 	OtherTo, OtherTitle string
+	SheetTo             string // the same as CSV; empty: there is none
 }
 
 // ownFilters are the filters of a centre's lists, as they are called elsewhere.
@@ -137,6 +139,9 @@ func (s *Site) ownDocuments(ctx context.Context, at ownAt, r *http.Request) (own
 		l.Rows = append(l.Rows, row)
 	}
 	l.Heading, l.What, l.OtherTo, l.OtherTitle = "Your documents", "documents", at.to("/files"), "Your files"
+	if f.Status == string(schemas.Failed) {
+		l.SheetTo = at.with("/errors.csv", r.URL.Query(), "", "")
+	}
 	l.end(at, "/documents", r.URL.Query(), documents.Next)
 	return ownPage{Title: l.Heading, Template: "list", Data: l}, nil
 }

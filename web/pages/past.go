@@ -69,9 +69,10 @@ func (s *Site) past(ctx context.Context, r *http.Request, v timely, scope scoped
 // at is the site as it was: of its tracker only, since what else there is tells of now.
 func (s *Site) at(q pg.Querier, t *then) *Site {
 	c := *s
+	c.present = s.Tracker
 	c.Tracker, c.then, c.Now = q, t, func() time.Time { return t.At }
 	c.Orders, c.Replay, c.Originals, c.Mapping, c.Definitions, c.Control, c.shared = nil, nil, nil, nil, nil, nil, nil
-	c.ReplayTold, c.Shadows = nil, nil
+	c.ReplayTold, c.Shadows, c.Why = nil, nil, nil
 	c.Position, c.Beside, c.Letters, c.Replays, c.Warehouse, c.History, c.Stores = nil, nil, nil, nil, nil, nil, nil
 	return &c
 }

@@ -32,7 +32,7 @@ func TestPagesOfTheMoment(t *testing.T) {
 	const banner = "As of 21 Nov 2026, 10:00:08 UTC</strong>"
 	says(t, server, "/?"+before, 200, banner, "59 min ago, from the history", `<a class="btn small first" href="/t/">Back to now</a>`, "!data-events", "!class=\"live", "!As of…",
 		`href="/t/files?as_of=2026-11-21T10%3A00%3A08.5Z&amp;phase=download&amp;status=pending">1</a>`, "tributary status --as-of 2026-11-21T10:00:08.5Z",
-		`href="/t/diff?from=2026-11-21T10%3A00%3A08.5Z">since then, until now</a>`, "<title>Now, as of 21 Nov 2026, 10:00:08 UTC", `<a href="/t/sql">`, `<a href="/t/dead-letters?as_of=2026-11-21T10%3A00%3A08.5Z">`, `action="/t/theme"`)
+		`href="/t/diff?from=2026-11-21T10%3A00%3A08.5Z">since then, until now</a>`, `What became of it</th>`, `<span class="ph">xsd</span> <b>failed</b></span></span> <span class="exc"><bdi>xsd_invalid</bdi></span> <time class="muted" datetime="2026-11-21T10:00:16Z" title="21 Nov 2026, 10:00:16 UTC">10:00:16</time></td>`, "<title>Now, as of 21 Nov 2026, 10:00:08 UTC", `<a href="/t/sql">`, `<a href="/t/dead-letters?as_of=2026-11-21T10%3A00%3A08.5Z">`, `action="/t/theme"`)
 	says(t, server, "/files?"+before, 200, banner, `<h2 id="h-list">2 files</h2>`, good, "!"+waits, `<a class="btn small first" href="/t/files">Back to now</a>`,
 		`href="/t/files/add/H.2012-10-02.01.impc.zip?as_of=2026-11-21T10%3A00%3A08.5Z"`, "tributary files --sort newest --as-of 2026-11-21T10:00:08.5Z", `<input type="hidden" name="as_of" value="2026-11-21T10:00:08.5Z">`)
 	says(t, server, "/files?status=pending&since=1m&"+before, 200, good, "!"+waits, "!BadZip", "--since 2026-11-21T09:59:08.5Z", `<a class="btn small first" href="/t/files?since=2026-11-21T09%3A59%3A08.5Z&amp;status=pending">`,
@@ -45,7 +45,8 @@ func TestPagesOfTheMoment(t *testing.T) {
 	says(t, server, "/sources?"+before, 200, banner, `href="/t/sources/harwell?as_of=2026-11-21T10%3A00%3A08.5Z"`, "!On the command line")
 	says(t, server, "/sources/harwell?"+before, 200, banner, "harwell delivers.", "sftp://h:22/out")
 	says(t, server, "/centres?"+before, 200, banner, "MRC Harwell")
-	says(t, server, "/centres/H?"+before, 200, banner, "Files of H are on their way", "MRC Harwell")
+	says(t, server, "/centres/H?"+before, 200, banner, "Files of H are on their way", "MRC Harwell", "What became of it")
+	says(t, server, "/", 200, "What it waits for</th>", "!What became of it")
 	says(t, server, "/sessions?"+before, 200, banner, `href="/t/sessions/1?as_of=2026-11-21T10%3A00%3A08.5Z"`)
 	says(t, server, "/sessions/1?"+before, 200, banner, `<a href="/t/sources/harwell?as_of=`)
 	// What was not there yet is not, of that moment.
@@ -165,6 +166,9 @@ func TestWhatChanged(t *testing.T) {
 // What pages of a moment link to of that moment is there: one of each address with other
 // values.
 func TestLinksOfTheMoment(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long, and is left out with -short; quicker: TestPagesOfTheMoment")
+	}
 	server := open(t)
 	seen := map[string]bool{}
 	for _, path := range []string{"/?as_of=30m", "/sources/harwell?as_of=30m", "/centres/H?as_of=30m"} {

@@ -14,7 +14,7 @@ func polledWords() [][2]string {
 	return [][2]string{
 		{"listed", "listed"}, {"new", "new"}, {"changed", "changed"}, {"gone", "gone"}, {"taken", "taken up"}, {"unsettled", "not settled yet"},
 		{"postponed", "left to the next poll"}, {"rejected", "with a name that is refused"}, {"not_hosted", "of a centre that it may not show"},
-		{"refused", "refused"}, {"ignored", "ignored"},
+		{"refused", "refused"}, {"ignored", "ignored"}, {"name_twins", "with a name that differs from another only in case or accents"},
 	}
 }
 

@@ -17,12 +17,14 @@ import (
 	"strings"
 	"time"
 
+	"tributary/internal/config"
 	"tributary/internal/mapping"
 	"tributary/internal/pg"
 	"tributary/queries/centrereport"
 	"tributary/queries/explained"
 	"tributary/queries/original"
 	"tributary/queries/report"
+	"tributary/queries/why"
 	"tributary/recovery/deadletter"
 	"tributary/recovery/replay"
 	"tributary/web/access"
@@ -38,6 +40,7 @@ const timeout = 20 * time.Second
 // Site is what all pages have in common.
 type Site struct {
 	Prefix  string // path below which all addresses are; empty or as /tributary
+	Address string // where people reach the pages, with the prefix; empty: nobody says it
 	Name    string // what is served here: the profile, and where
 	Tracker pg.Querier
 	History question.History // nil: questions about the history are not answered
@@ -82,6 +85,12 @@ type Site struct {
 	// Past tells of moments of the past; nil: nobody here knows them.
 	Past *past.Reader
 
+	// Why answers why a file is where it is, at a source or at each; nil: nobody does here.
+	Why func(ctx context.Context, source, path string) ([]why.Answer, int, error)
+	// Every is how often a source is polled that does not say it.
+	Every time.Duration
+	// Notify says who is told what, beside feeds.
+	Notify config.Notify
 	// Control keeps what people ask again and when they looked last; nil: nothing is kept.
 	Control pg.Querier
 
@@ -99,6 +108,7 @@ type Site struct {
 	templates map[string]*template.Template
 	owns      map[string]*template.Template // of a centre's own view
 	then      *then                         // the moment that is shown; nil: now
+	present   pg.Querier                    // the tracker of now, where a moment is shown
 }
 
 //go:embed templates
@@ -257,6 +267,12 @@ func (s *Site) frame(r *http.Request, p page, events string) frame {
 		{"Ask", []place{{Address: "/diff", Name: "Changes"}, {Address: "/analytics", Name: "Analytics"}, {Address: "/lineage", Name: "Lineage"}, {Address: "/sql", Name: "SQL"}}},
 	}
 	ask := &f.Places[len(f.Places)-1]
+	if s.Past != nil {
+		f.Places[0].Pages = append(f.Places[0].Pages, place{Address: "/notices", Name: "Notices"})
+	}
+	if s.Why != nil {
+		ask.Pages = append(ask.Pages, place{Address: "/why", Name: "Why"})
+	}
 	if s.Control != nil {
 		ask.Pages = append(ask.Pages, place{Address: "/questions", Name: "Questions"})
 	}

@@ -22,6 +22,7 @@ type sources struct {
 	Count   int
 	Waiting int64 // files to be fetched
 	Groups  []sourceGroup
+	Orders  bool // some row has a menu
 }
 
 type sourceGroup struct {
@@ -42,6 +43,7 @@ type sourceRow struct {
 	Meaning string // of its last poll's exception
 	Do      string
 	Where   string
+	Menu    rowMenu
 }
 
 // What a source may need, those first that need somebody.
@@ -58,10 +60,10 @@ const (
 func (s *Site) sources(ctx context.Context, _ *http.Request) (page, error) {
 	polls := map[string][]report.Poll{}
 	var waiting map[string]expect.Outstanding
-	var late map[string]string
+	var late []report.Late
 	var found []report.Source
 	if err := pg.Together(ctx, s.Tracker,
-		pg.Into(&late, func(ctx context.Context) (map[string]string, error) { return expect.LateSources(ctx, s.Tracker) }),
+		pg.Into(&late, func(ctx context.Context) ([]report.Late, error) { return expect.LateSources(ctx, s.Tracker) }),
 		pg.Into(&waiting, func(ctx context.Context) (map[string]expect.Outstanding, error) {
 			return expect.Waiting(ctx, s.Tracker, "")
 		}),
@@ -81,9 +83,20 @@ func (s *Site) sources(ctx context.Context, _ *http.Request) (page, error) {
 	}
 	titles := [groups]string{"Needs somebody", "Late: it answers, but nothing new has come for longer than usual", "Fails, and is tried again by itself", "Working", "In maintenance", "Removed"}
 	var all [groups][]sourceRow
+	said := map[string]string{}
+	for _, l := range late {
+		said[l.Source] = l.Said
+	}
 	d := sources{}
-	for _, x := range found {
-		row, group := newSourceRow(x, polls[x.Source], waiting[x.Source], late[x.Source])
+	for i, x := range found {
+		row, group := newSourceRow(x, polls[x.Source], waiting[x.Source], said[x.Source])
+		if row.Every == "" && s.Every > 0 && text(x.Definition) != "" {
+			row.Every = config.Duration(s.Every).String() + ", as all"
+		}
+		if s.then == nil {
+			row.Menu = rowMenu{"m-" + strconv.Itoa(i), x.Source, s.byStanding(ctx, order.Sources, x.Source, row.Word)}
+			d.Orders = d.Orders || len(row.Menu.Offers) > 0
+		}
 		all[group] = append(all[group], row)
 		d.Waiting += row.Waiting.Files
 	}
@@ -100,7 +113,10 @@ func (s *Site) sources(ctx context.Context, _ *http.Request) (page, error) {
 }
 
 func sourcesLead(s *Site, n int, all [groups][]sourceRow) lead {
-	if n == 0 {
+	switch {
+	case n == 0 && s.then != nil:
+		return lead{"pending", "There was no source then.", ""}
+	case n == 0:
 		return lead{"pending", "There is no source yet.", ""}
 	}
 	l := lead{Status: "done", Text: fmt.Sprintf("%d of %s deliver as usual", len(all[works]), plural(n, "source", "sources"))}

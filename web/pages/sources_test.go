@@ -3,6 +3,7 @@ package pages_test
 import (
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"strconv"
 	"strings"
 	"testing"
@@ -28,6 +29,20 @@ func TestSources(t *testing.T) {
 		`<rect class="f-failed" x="117.3" y="0" width="3.4" height="18"/>`,
 		`shows SHA256:q7Vt`, `&lt;script&gt;alert(1)&lt;/script&gt;`, `<bdi>sftp://harwell.example.org:22/out</bdi>`, `<bdi>0 4 * * *</bdi>`,
 		`aria-current="page">Sources`)
+}
+
+// Who may give orders about sources has those that each can be given in a menu of its row,
+// which no script opens; others have no such column, nor has the past.
+func TestMenusOfSources(t *testing.T) {
+	serve := func(role access.Role) *httptest.Server {
+		return servedTo(t, pages.Site{Prefix: "/t", Tracker: reporttest.Told(t, reporttest.Busy()), Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return reporttest.Start().Add(time.Hour) },
+			Orders: order.New(order.Deps{})}, role)
+	}
+	says(t, serve(access.Operator), "/sources", http.StatusOK, `colspan="8"`,
+		`popovertarget="m-0" aria-label="Orders about harwell">···</button><nav popover id="m-0"`,
+		`href="/t/sources/harwell/poll">Poll …</a>`, `href="/t/sources/harwell/maintain">Put into maintenance …</a>`, `!href="/t/sources/harwell/resume"`,
+		`href="/t/sources/jax/resume">Resume …</a>`, "!/remove")
+	says(t, serve(access.Wrangler), "/sources", http.StatusOK, `colspan="7"`, "!popover")
 }
 
 // A source that is late is so in the list as on its own page, until its polls fail.
@@ -71,7 +86,7 @@ func TestSource(t *testing.T) {
 	server := busy(t, unchanged)
 	answers(t, server, "/sources/harwell", http.StatusOK, "harwell delivers.", `run by <a href="/t/centres/H">`, `<a href="/t/sessions/1">1</a>`, "<bdi>4 listed, 2 new</bdi>",
 		"cron: 0 4 * * *", "Next polls", "22 Nov 2026, 04:00:00 UTC", "Too little has come yet", "Its clock", "<p><bdi>its clock is right, by what it tells</bdi></p>", `href="/t/files?source=harwell"`)
-	answers(t, server, "/sources/jax", http.StatusOK, "jax is suspended: it is only probed", "Suspended since 21 Nov 2026, 10:00:30 UTC", "3 polls failed, the last with host_key_mismatch",
+	answers(t, server, "/sources/jax", http.StatusOK, "jax is suspended: it is only probed", "Suspended since <time datetime=\"2026-11-21T10:00:30Z\" data-local>21 Nov 2026, 10:00:30 UTC</time>", "3 polls failed, the last with host_key_mismatch",
 		"Replace the known key only when the owner confirms the new one.", `<th role="rowheader" scope="row">authorization</th>`)
 	answers(t, server, "/sources/harwell?before=2026-11-21T10:00:04Z", http.StatusOK, "No poll of it has ended before 21 Nov 2026, 10:00:04 UTC.")
 	answers(t, server, "/sources/harwell?before=yesterday", http.StatusBadRequest, "give a time as")
@@ -117,7 +132,7 @@ func TestHowFastASourceMayBeAsked(t *testing.T) {
 		p.Exec("INSERT INTO control.throttle (name, left_until) VALUES ('server harwell:22', $1)", s.Now().Add(time.Hour))
 	})
 	answers(t, server, "/sources/harwell", http.StatusOK, "Its pace", "<dt>server <bdi>harwell:22</bdi></dt><dd><bdi>2s between requests (throttle of harwell)</bdi></dd>",
-		"Its server has asked to be left alone until 21 Nov 2026", "It is outside of its window, which opens at ")
+		"data-local>21 Nov 2026, 12:00:00 UTC</time> (Retry-After)", "It is outside of its window, which opens at ")
 	if _, body := get(t, server, "/sources/ics"); strings.Contains(body, "Its pace") {
 		t.Error("a source that nothing bounds has a pace")
 	}

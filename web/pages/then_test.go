@@ -37,6 +37,11 @@ func TestMoreOfTheMoment(t *testing.T) {
 	page("/dead-letters", "accepted", "Of 1 file something had been given up.", "add/"+reporttest.RunningZip, "Nobody had ordered anything")
 	page("/dead-letters", "retried", "Of 1 file something", "<bdi>retried</bdi> by <bdi>ann</bdi>", `<a class="btn small first" href="/t/dead-letters">Back to now</a>`)
 
+	page("/findings", "odd", "!events don't tell", "Warnings, when the last batch of their centre had ended", `<bdi>date_odd</bdi></span></th><td role="cell" class="n" data-l="how many">2</td>`,
+		"2 findings", "Notes, when the last batch of their centre had ended", "already_present", `<bdi>&lt;script&gt;`)
+	says(t, server, "/findings?check=date_odd&"+after("odd"), 200, "No document had failed for what data checks found; something was odd.", "date_odd", "!already_present")
+	says(t, server, "/findings?centre=J&"+after("accepted"), 200, "!events don't tell")
+	page("/findings", "accepted", `Of <a href="/t/centres/H?as_of=`, "events don't tell warnings and notes of that moment", "!date_odd")
 	page("/findings", "accepted", "1 document had failed for what data checks found.", "specimen_unknown", `phase=data&amp;status=failed">1 document</a>`)
 	says(t, server, "/findings?centre=J&"+after("accepted"), 200, "No document had failed", "Of all checks and centres")
 	before := "as_of=" + url.QueryEscape(reporttest.Start().Add(time.Second).Format(time.RFC3339Nano))
@@ -47,6 +52,10 @@ func TestMoreOfTheMoment(t *testing.T) {
 	page("/replays", "stopped", "No replay was under way.", ">stopped</span>", `data-l="requested">1</td>`, `data-l="failed">1</td>`)
 	page("/replays/7", "asked", "Replay 7 was running.", "<bdi>requested</bdi> by <bdi>ben</bdi>", "!cid")
 	page("/replays/7", "stopped", "Replay 7 was stopped.", "by <bdi>cid</bdi>: <bdi>later</bdi>")
+	page("/replays/8", "begun", `shadow <bdi>tighter</bdi>`, `data-l="requested">0</td>`)
+	page("/replays/8", "half", `data-l="requested">1</td>`, `data-l="ended">0</td>`, `data-l="failed">0</td>`)
+	page("/replays/8", "judged", `data-l="chosen">2</td>`, `data-l="ended">1</td>`, `data-l="failed">1</td>`)
+	page("/files/add/"+reporttest.RunningZip, "judged", "!xsd_invalid")
 	says(t, server, "/replays/8?"+after("stopped"), 404, "There is nothing here.")
 	says(t, server, "/replays/7?"+after("retried"), 404, "There is nothing here.")
 }

@@ -39,9 +39,11 @@ func ofFilter(r *http.Request) asof.Scope {
 	return asof.ScopeOf(f)
 }
 
-func ofLetters(*http.Request) asof.Scope  { return asof.Scope{Exception: quarantined} }
-func ofFindings(*http.Request) asof.Scope { return asof.Scope{Failed: string(schemas.Data)} }
-func ofReplays(*http.Request) asof.Scope  { return asof.Scope{Replays: true} }
+func ofLetters(*http.Request) asof.Scope { return asof.Scope{Exception: quarantined} }
+func ofFindings(*http.Request) asof.Scope {
+	return asof.Scope{Failed: string(schemas.Data), Findings: true}
+}
+func ofReplays(*http.Request) asof.Scope { return asof.Scope{Replays: true} }
 
 // hasPast tells whether a page has one, by its address below the prefix.
 func hasPast(path string) bool {

@@ -98,10 +98,9 @@ func (a *Asker) Recipe(ctx context.Context, r recipes.Recipe, query url.Values) 
 	return answer, err
 }
 
-// History gives a recipe's store with what a query gives for its parameters. A
-// parameter that can't be is a RefusedError, a centre or source that is not known a
-// report.UnknownError.
-func (a *Asker) History(ctx context.Context, r recipes.Recipe, query url.Values, fn func(report.ClickHouse) error) error {
+// Values are those of a recipe's parameters for which a query gives what people write. What
+// can't be is a RefusedError.
+func (a *Asker) Values(r recipes.Recipe, query url.Values) (map[string]string, error) {
 	given := map[string]string{}
 	for _, p := range r.Parameters {
 		if v := query.Get(p.Name); v != "" {
@@ -110,14 +109,31 @@ func (a *Asker) History(ctx context.Context, r recipes.Recipe, query url.Values,
 	}
 	values, err := recipe.Values(r, given, a.now())
 	if err != nil {
-		return &RefusedError{err}
+		return nil, &RefusedError{err}
+	}
+	return values, nil
+}
+
+// History gives a recipe's store with what a query gives for its parameters. A
+// parameter that can't be is a RefusedError, a centre or source that is not known a
+// report.UnknownError.
+func (a *Asker) History(ctx context.Context, r recipes.Recipe, query url.Values, fn func(report.ClickHouse) error) error {
+	values, err := a.Values(r, query)
+	if err != nil {
+		return err
+	}
+	given := func(name string) string {
+		if _, has := r.Parameter(name); !has {
+			return ""
+		}
+		return query.Get(name)
 	}
 	return a.One(ctx, func() error {
 		if a.history == nil {
 			return ErrNoHistory
 		}
 		store := a.history(values, RecipeTime)
-		if err := store.Known(ctx, given["centre"], given["source"]); err != nil {
+		if err := store.Known(ctx, given("centre"), given("source")); err != nil {
 			return err
 		}
 		return fn(store)

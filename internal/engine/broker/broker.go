@@ -89,6 +89,9 @@ func Open(o Options) (*Broker, error) {
 			o.Logger.Warn("cut off a torn end that an interrupted write left", "file", name, "bytes", cut)
 		}
 	}
+	if err := checkSegments(o.DataDir, o.Logger); err != nil {
+		return nil, fmt.Errorf("embedded broker: %w", err)
+	}
 	d, err := listen(o)
 	if err != nil {
 		return nil, fmt.Errorf("embedded broker: %w", err)

@@ -24,6 +24,11 @@ func repairLog(path string) (cut int, err error) {
 	if valid == len(raw) {
 		return 0, nil
 	}
+	return cutOff(path, raw, valid)
+}
+
+// cutOff cuts a file off behind its first bytes, and keeps the rest beside it.
+func cutOff(path string, raw []byte, valid int) (cut int, err error) {
 	if err := os.WriteFile(path+".torn", raw[valid:], 0o600); err != nil {
 		return 0, fmt.Errorf("keep the torn end of a log: %w", err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
 	"tributary/internal/engine/install"
+	"tributary/internal/engine/sharedlib"
 	"tributary/test/wait"
 )
 
@@ -21,7 +22,7 @@ const envChild = "TRIBUTARY_TEST_CHDB_CHILD"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(envChild) == "1" {
-		if err := RunChild(context.Background(), os.Args[1:]); err != nil {
+		if err := RunChild(context.Background(), os.Args[1:], sharedlib.Bind); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -43,7 +44,7 @@ func TestMain(m *testing.M) {
 
 // panicInChild dereferences nil while the engine is loaded and open.
 func panicInChild(library, dir string) {
-	lib, err := load(library)
+	lib, err := load(library, sharedlib.Bind)
 	if err != nil {
 		panic(err)
 	}

@@ -62,8 +62,9 @@ func parseChildArgs(args []string) (childOptions, error) {
 }
 
 // RunChild is the body of the child process: it serves until ctx ends, SIGTERM
-// or SIGINT arrives, or its standard input ends, which is when its parent has.
-func RunChild(ctx context.Context, args []string) error {
+// or SIGINT arrives, or its standard input ends, which is when its parent has. The library
+// is opened by bind.
+func RunChild(ctx context.Context, args []string, bind Bind) error {
 	o, err := parseChildArgs(args)
 	if err != nil {
 		return err
@@ -77,7 +78,7 @@ func RunChild(ctx context.Context, args []string) error {
 		cancel()
 	}()
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
-	lib, err := load(o.library)
+	lib, err := load(o.library, bind)
 	if err != nil {
 		return err
 	}

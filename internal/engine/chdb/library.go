@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"runtime"
 	"unsafe"
-
-	"github.com/ebitengine/purego"
 )
 
 // library is the C interface of libchdb that is used here. Handles are opaque
@@ -36,48 +34,35 @@ type library struct {
 	shutdown      func() int32
 }
 
+// Bind opens the library at path and sets each function to which functions has a pointer,
+// by its name in C (sharedlib.Bind does). Who starts the child hands it in.
+type Bind func(path string, functions map[string]any) error
+
 // load opens libchdb.so. It stays in the process for good.
-func load(path string) (*library, error) {
-	handle, err := purego.Dlopen(path, purego.RTLD_NOW|purego.RTLD_LOCAL)
-	if err != nil {
-		return nil, fmt.Errorf("load %s: %w: fetch the engines again with: tributary engines fetch", path, err)
-	}
+func load(path string, bind Bind) (*library, error) {
 	l := &library{}
-	var missing []error
-	for _, s := range []struct {
-		fn   any
-		name string
-	}{
-		{&l.setSignalHandlers, "chdb_set_signal_handlers_enabled"},
-		{&l.connect, "chdb_connect"},
-		{&l.closeConn, "chdb_close_conn"},
-		{&l.query, "chdb_query_with_params_n"},
-		{&l.streamQuery, "chdb_stream_query_with_params_n"},
-		{&l.streamFetch, "chdb_stream_fetch_result"},
-		{&l.streamCancel, "chdb_stream_cancel_query"},
-		{&l.destroyResult, "chdb_destroy_query_result"},
-		{&l.resultBuffer, "chdb_result_buffer"},
-		{&l.resultLength, "chdb_result_length"},
-		{&l.resultError, "chdb_result_error"},
-		{&l.insert, "chdb_stream_insert_with_params_n"},
-		{&l.insertAppend, "chdb_stream_append"},
-		{&l.insertDone, "chdb_stream_done"},
-		{&l.insertCancel, "chdb_stream_cancel_insert"},
-		{&l.insertError, "chdb_stream_insert_error"},
-		{&l.insertDestroy, "chdb_destroy_insert_stream"},
-		{&l.classify, "chdb_classify_query_n"},
-		{&l.shutdown, "chdb_shutdown"},
-	} {
-		addr, err := purego.Dlsym(handle, s.name)
-		if err != nil {
-			missing = append(missing, err)
-			continue
-		}
-		purego.RegisterFunc(s.fn, addr)
-	}
-	if len(missing) > 0 {
-		return nil, fmt.Errorf("%s is not the pinned version: %w: fetch the engines again with: tributary engines fetch",
-			path, errors.Join(missing...))
+	if err := bind(path, map[string]any{
+		"chdb_set_signal_handlers_enabled": &l.setSignalHandlers,
+		"chdb_connect":                     &l.connect,
+		"chdb_close_conn":                  &l.closeConn,
+		"chdb_query_with_params_n":         &l.query,
+		"chdb_stream_query_with_params_n":  &l.streamQuery,
+		"chdb_stream_fetch_result":         &l.streamFetch,
+		"chdb_stream_cancel_query":         &l.streamCancel,
+		"chdb_destroy_query_result":        &l.destroyResult,
+		"chdb_result_buffer":               &l.resultBuffer,
+		"chdb_result_length":               &l.resultLength,
+		"chdb_result_error":                &l.resultError,
+		"chdb_stream_insert_with_params_n": &l.insert,
+		"chdb_stream_append":               &l.insertAppend,
+		"chdb_stream_done":                 &l.insertDone,
+		"chdb_stream_cancel_insert":        &l.insertCancel,
+		"chdb_stream_insert_error":         &l.insertError,
+		"chdb_destroy_insert_stream":       &l.insertDestroy,
+		"chdb_classify_query_n":            &l.classify,
+		"chdb_shutdown":                    &l.shutdown,
+	}); err != nil {
+		return nil, fmt.Errorf("%w: fetch the engines again with: tributary engines fetch", err)
 	}
 	return l, nil
 }

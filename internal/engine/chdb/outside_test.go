@@ -5,6 +5,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"tributary/internal/engine/sharedlib"
 )
 
 // TestNoFileIsATable starts an engine several times: a file is no table of it. One
@@ -56,7 +58,7 @@ func TestTablesOfOthersAreKept(t *testing.T) {
 
 // asAnOlderProgram makes a table in the engine's own database.
 func asAnOlderProgram(library, dir string) error {
-	lib, err := load(library)
+	lib, err := load(library, sharedlib.Bind)
 	if err != nil {
 		return err
 	}

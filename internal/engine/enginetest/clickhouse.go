@@ -45,6 +45,24 @@ func Database(t testing.TB, endpoint string) string {
 	return name
 }
 
+// Read returns the name of a database that holds what fill puts into it, and which tests
+// only read: fill is called once per name in a test binary, and the database ends with it.
+// So a name stands for what is always the same.
+func Read(t testing.TB, endpoint, name string, fill func(database string) error) string {
+	t.Helper()
+	database, err := shared.read.get(name, func() (string, error) {
+		fresh := Name()
+		if err := clickhouseExec(endpoint, "CREATE DATABASE "+fresh); err != nil {
+			return "", err
+		}
+		return fresh, fill(fresh)
+	})
+	if err != nil {
+		t.Fatalf("fill the database %q that tests read: %v", name, err)
+	}
+	return database
+}
+
 func clickhouseExec(endpoint, sql string) error {
 	conn, err := engine.OpenClickHouse(endpoint, "")
 	if err != nil {
@@ -73,7 +91,8 @@ func startClickHouse() (string, error) {
 		return "", err
 	}
 	program := filepath.Join(dir, "clickhouse-child")
-	build := exec.Command("go", "build", "-o", program, "tributary/internal/engine/enginetest/child")
+	// What go run links it keeps for the next binary; it is to be copied instead of run.
+	build := exec.Command("go", "run", "-exec", "cp", "tributary/internal/engine/enginetest/child", program)
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build the child: %w: %s", err, out)
 	}

@@ -2,6 +2,9 @@
 // a fresh database per test, an embedded broker per test, and a ClickHouse per
 // test binary with a fresh database per test.
 //
+// Its Postgres begins as a copy of a cluster that is kept in the user's cache folder
+// (tributary/cluster-…), made by the first that needs one of its kind.
+//
 // A test is skipped, with the remedy, where an engine is not installed; with
 // TRIBUTARY_REQUIRE_ENGINES=1 in the environment it fails instead. Whatever a
 // test binary has started ends with it, however it ends, and leaves no files, unless
@@ -34,13 +37,15 @@ var shared struct {
 	dir        func() (string, error)
 	postgres   func() (string, error) // socket directory
 	clickhouse func() (string, error) // endpoint
-	templates  templates
-	once       sync.Once
+	templates  once                   // databases of which tests get copies, by what fills them
+	read       once                   // databases of ClickHouse that tests read
+	admin      admin
+	begun      sync.Once
 	kafka      kafkaUse
 }
 
 func setup() {
-	shared.once.Do(func() {
+	shared.begun.Do(func() {
 		shared.dir = sync.OnceValues(tempDir)
 		shared.postgres = sync.OnceValues(startPostgres)
 		shared.clickhouse = sync.OnceValues(startClickHouse)

@@ -11,8 +11,8 @@ import (
 	"tributary/internal/engine/postgres"
 )
 
-// templates are the databases of which tests get copies, by what fills them.
-type templates struct {
+// once makes a database for each name that it is asked for, and makes none twice.
+type once struct {
 	mu   sync.Mutex
 	made map[string]func() (string, error) // the database's name
 }
@@ -50,18 +50,18 @@ func Kept(t testing.TB, name string, fill func(context.Context, *pgxpool.Pool) e
 	return postgres.DSN(socket, name)
 }
 
-func (s *templates) get(name string, build func() (string, error)) (string, error) {
+func (s *once) get(name string, build func() (string, error)) (string, error) {
 	s.mu.Lock()
 	if s.made == nil {
 		s.made = map[string]func() (string, error){}
 	}
-	once, ok := s.made[name]
+	database, ok := s.made[name]
 	if !ok {
-		once = sync.OnceValues(build)
-		s.made[name] = once
+		database = sync.OnceValues(build)
+		s.made[name] = database
 	}
 	s.mu.Unlock()
-	return once()
+	return database()
 }
 
 // makeTemplate makes and fills a database. Nobody may be connected to one that is

@@ -53,13 +53,7 @@ func (s *Server) createCluster(ctx context.Context) error {
 	if err := s.user.reach(s.o.BinDir, fresh); err != nil {
 		return err
 	}
-	args := []string{"-D", fresh, "-U", Name, "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--lc-messages=C", "--data-checksums"}
-	if s.o.NoSync {
-		args = append(args, "--no-sync")
-	}
-	cmd := s.command("initdb", args...)
-	cmd.Dir = fresh
-	if err := s.run(ctx, cmd); err != nil {
+	if err := s.fill(ctx, fresh); err != nil {
 		return fmt.Errorf("create a cluster in %s: %w", s.o.DataDir, err)
 	}
 	// An empty directory may be in the place already.

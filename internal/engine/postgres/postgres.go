@@ -51,6 +51,9 @@ type Options struct {
 	PasswordRole string
 	// NoSync trades all safety against power loss for speed. For tests.
 	NoSync bool
+	// Kept is a directory in which a cluster of each kind that is made is kept, and of
+	// which the next ones are copies; empty: initdb makes each. For tests.
+	Kept string
 	// Logger gets what Postgres says, mostly at debug level. Required.
 	Logger *slog.Logger
 }
@@ -220,6 +223,20 @@ func (s *Server) createDatabase(ctx context.Context) error {
 	}
 	if err != nil {
 		return fmt.Errorf("create database %s: %w", Name, err)
+	}
+	return nil
+}
+
+// Checkpoint writes to its files what Postgres holds in memory, and returns when that is
+// durable. A stop soon afterwards, which begins with the same, then has little to write.
+func (s *Server) Checkpoint(ctx context.Context) error {
+	conn, err := pgx.Connect(ctx, s.DSN(Name))
+	if err != nil {
+		return fmt.Errorf("checkpoint of embedded Postgres: %w", err)
+	}
+	defer conn.Close(ctx)
+	if _, err := conn.Exec(ctx, "CHECKPOINT"); err != nil {
+		return fmt.Errorf("checkpoint of embedded Postgres: %w", err)
 	}
 	return nil
 }

@@ -365,6 +365,18 @@ func TestAFailedStartShowsWhatPostgresSaid(t *testing.T) {
 	}
 }
 
+func TestCheckpointLeavesNothingToRecover(t *testing.T) {
+	s := start(t, options(t))
+	exec1(t, s, "CREATE TABLE kept AS SELECT generate_series(1, 1000) AS n")
+	written := query[string](t, s, "SELECT pg_current_wal_insert_lsn()::text")
+	if err := s.Checkpoint(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if from := query[string](t, s, "SELECT redo_lsn::text FROM pg_control_checkpoint()"); !query[bool](t, s, fmt.Sprintf("SELECT '%s'::pg_lsn >= '%s'", from, written)) {
+		t.Errorf("after a crash recovery would begin at %s, before %s", from, written)
+	}
+}
+
 func TestStopEndsOpenTransactions(t *testing.T) {
 	s := start(t, options(t))
 	conn, err := pgx.Connect(t.Context(), s.DSN(Name))

@@ -8,5 +8,5 @@ import (
 
 // Connectors is the row of local directories.
 func Connectors() remote.Registry {
-	return remote.Registry{{Scheme: "file", Example: "file:///path", Protocol: 4, Dial: dial, Keys: []string{"done_with"}}}
+	return remote.Registry{{Scheme: "file", Example: "file:///path", About: about(), Protocol: 4, Dial: dial, Keys: []string{"done_with"}}}
 }

@@ -27,6 +27,8 @@ type ahead struct {
 	about string
 	// unread are the commands, each with the end of its line, whose replies are to be read.
 	unread []string
+	// taken is set while the present command is one that was sent along.
+	taken bool
 }
 
 // greeted knows servers by their greeting that read no command before they have replied
@@ -84,6 +86,7 @@ func (c *ftpControl) begin(b []byte) (sent bool, err error) {
 	}
 	c.verb, c.asked, c.left, c.text = string(verb), true, false, ""
 	c.await()
+	c.ahead.taken = sent
 	switch {
 	case sent:
 		c.ahead.unread = c.ahead.unread[1:]
@@ -106,7 +109,22 @@ func (c *ftpControl) skip(n int) error {
 		if code < 200 {
 			return remote.Broken("protocol_error", "it goes on replying where a command has ended: %d %s", code, text)
 		}
+		verb, _, _ := strings.Cut(strings.TrimSpace(c.ahead.unread[0]), " ")
+		if err := inItsTurn(verb, code, text); err != nil {
+			return err
+		}
 		c.ahead.unread = c.ahead.unread[1:]
+	}
+	return nil
+}
+
+// inItsTurn is an error where a command that was sent along is answered with a success of
+// another kind: one reply too many has come, and each that follows would be taken for that
+// of the command before.
+func inItsTurn(verb string, code int, text string) error {
+	own := map[string]int{"MDTM": 213, "EPSV": 229, "PASV": 227}[verb]
+	if code/100 == 2 && code != own {
+		return remote.Broken("protocol_error", "it replies to %s with what is no reply to it: %d %s", verb, code, text)
 	}
 	return nil
 }

@@ -28,6 +28,8 @@ type ftpControl struct {
 	in    *bufio.Reader
 	// room is how many bytes the present reply may still have.
 	room *io.LimitedReader
+	// password is what the server was told, and may repeat.
+	password string
 	// ahead is what was sent before its reply is read.
 	ahead ahead
 	// verb is the last command's; half is set while only a part of that command
@@ -48,7 +50,7 @@ type ftpControl struct {
 }
 
 func newControl(conn net.Conn, c remote.Config) *ftpControl {
-	f := &ftpControl{Conn: conn, raw: conn, idle: c.IdleTimeout, limit: c.Limits.Reply, room: &io.LimitedReader{R: conn}}
+	f := &ftpControl{Conn: conn, raw: conn, idle: c.IdleTimeout, limit: c.Limits.Reply, password: c.Password, room: &io.LimitedReader{R: conn}}
 	f.in = bufio.NewReader(f.room)
 	return f
 }
@@ -190,7 +192,7 @@ func (c *ftpControl) reply() (code int, text string, err error) {
 	}
 	code, text, more, ok := cutCode(line)
 	if !ok {
-		return 0, "", remote.Broken("protocol_error", "it answers with what is no reply: %s", line)
+		return 0, "", remote.Broken("protocol_error", "it answers with what is no reply: %s", c.withoutPassword(line))
 	}
 	var all strings.Builder
 	all.WriteString(text)
@@ -203,10 +205,23 @@ func (c *ftpControl) reply() (code int, text string, err error) {
 		}
 		all.WriteString("\n" + line)
 	}
-	if code == 421 {
-		return 0, "", &textproto.Error{Code: code, Msg: all.String()}
+	text = all.String()
+	if code >= 400 || c.verb == "PASS" {
+		text = c.withoutPassword(text)
 	}
-	return code, all.String(), nil
+	if code == 421 {
+		return 0, "", &textproto.Error{Code: code, Msg: text}
+	}
+	return code, text, nil
+}
+
+// withoutPassword is what a server says for people to read. Some repeat the command that they
+// refuse, as BSD's does: 500 'PASS …': command not understood.
+func (c *ftpControl) withoutPassword(text string) string {
+	if c.password == "" {
+		return text
+	}
+	return strings.ReplaceAll(text, c.password, "(password)")
 }
 
 // line reads one line; a part of one is an error, never a line.

@@ -332,6 +332,24 @@ func TestFTPLoginFaults(t *testing.T) {
 	}
 }
 
+// TestFTPRepeatedPasswordIsNotTold shows that the password is in no error, though the server
+// repeats it: in a refusal of one line and of several, in what is no reply, and later on.
+func TestFTPRepeatedPasswordIsNotTold(t *testing.T) {
+	const password = "hunter2 is mine"
+	for name, replies := range map[string]map[string]string{
+		"in a refusal":     {"PASS": "530 'PASS " + password + "': command not understood"},
+		"in several lines": {"PASS": "530-no\r\n you said PASS " + password + "\r\n530 go away"},
+		"in what is none":  {"PASS": "you said " + password},
+		"of being busy":    {"PASS": "421 too many have said " + password},
+		"later":            {"PWD": "421 goodbye, " + password},
+	} {
+		_, err := connectors.All().Dial(t.Context(), remote.Config{URL: (&script{replies: replies}).start(t), Password: password})
+		if err == nil || strings.Contains(err.Error(), "hunter2") || !strings.Contains(err.Error(), "(password)") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 func TestFTPTransferFaults(t *testing.T) {
 	for name, tc := range map[string]struct{ reply, want string }{
 		"whole":                 {"150 here|226 done", ""},

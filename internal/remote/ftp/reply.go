@@ -24,6 +24,11 @@ func (c *ftpControl) checked(code int, text string) (int, string, error) {
 	case transfer && !c.asked && code/100 == 2:
 		return endOfTransfer(text)
 	}
+	if c.ahead.taken {
+		if err := inItsTurn(c.verb, code, text); err != nil {
+			return 0, "", err
+		}
+	}
 	switch c.verb {
 	case "", "USER":
 		c.ahead.greeted(text)

@@ -2,7 +2,6 @@ package http_test
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -144,62 +143,6 @@ func TestItemsSayWhatFilesAre(t *testing.T) {
 	}
 }
 
-// Whatever stands in a feed's place, reading it ends, soon and within little memory.
-func TestFeedsThatAreNone(t *testing.T) {
-	head := "HTTP/1.1 200 OK\nContent-Type: application/rss+xml\n"
-	bomb := `<!DOCTYPE rss [<!ENTITY a "lol"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;"><!ENTITY f SYSTEM "file:///etc/passwd">]>`
-	for about, tt := range map[string]struct {
-		answer func(io.Writer)
-		want   string
-	}{
-		"a page":                         {says(head + "Connection: close\n\n<html><body><a href='add/x.zip'>x</a></body></html>"), "no_index_page"},
-		"nothing":                        {says(head + "Content-Length: 0\n\n"), "no_index_page"},
-		"no XML":                         {says(head + "Content-Length: 7\n\n[\"a\",1]"), "no_index_page"},
-		"an empty feed":                  {says(head + "Connection: close\n\n<rss><channel/></rss>"), ""},
-		"items about other things":       {says(head + "Connection: close\n\n<rss><channel><item><link>http://other.example/x.zip</link></item></channel></rss>"), "no_index_page"},
-		"a feed cut off":                 {says(head + "Connection: close\n\n<rss><channel><item><link>add/x.zip</link></item>"), "connection_lost"},
-		"a feed cut off by its length":   {says(head + "Content-Length: 1000\n\n<rss><channel><item><link>add/x.zip</link></item></channel></rss>"), "connection_lost"},
-		"entities":                       {says(head + "Connection: close\n\n" + bomb + "<rss><channel><item><link>&b;</link></item></channel></rss>"), "no_index_page"},
-		"an entity from a file":          {says(head + "Connection: close\n\n" + bomb + "<rss><channel><item><link>&f;</link></item></channel></rss>"), "no_index_page"},
-		"an unknown charset":             {says(head + "Connection: close\n\n<?xml version='1.0' encoding='klingon'?><rss/>"), "no_index_page"},
-		"another charset than it says":   {says(head + "Connection: close\n\n<?xml version='1.0' encoding='utf-8'?><rss><channel>\xff\xfe</channel></rss>"), "no_index_page"},
-		"not well-formed":                {says(head + "Connection: close\n\n<rss><channel></rss></channel>"), "no_index_page"},
-		"text without end":               {remotetest.Then(says(head+"\n<rss><channel><title>"), remotetest.Endless("x")), "no_index_page"},
-		"an attribute without end":       {remotetest.Then(says(head+"\n<rss a=\""), remotetest.Endless("x")), "no_index_page"},
-		"a declaration without end":      {remotetest.Then(says(head+"\n<!DOCTYPE rss ["), remotetest.Endless("<!ENTITY a 'x'>")), "no_index_page"},
-		"a comment without end":          {remotetest.Then(says(head+"\n<rss><!-- "), remotetest.Endless("x")), "no_index_page"},
-		"elements in each other":         {remotetest.Then(says(head+"\n<rss>"), remotetest.Endless("<a>")), "no_index_page"},
-		"links without end in one item":  {remotetest.Then(says(head+"\n<rss><channel><item>"), remotetest.Endless("<link>add/x.zip</link>")), "no_index_page"},
-		"items without end":              {remotetest.Then(says(head+"\n<rss><channel>"), remotetest.Endless("<item><link>add/x.zip</link></item>\n")), "listing_too_long"},
-		"items without end of no use":    {remotetest.Then(says(head+"\n<rss><channel>"), remotetest.Endless("<item><title>x</title></item>\n")), "listing_too_long"},
-		"elements without end, and flat": {remotetest.Then(says(head+"\n<rss><channel>"), remotetest.Endless("<x>y</x>")), "listing_too_long"},
-		"packed":                         {says(head + "Content-Encoding: gzip\nContent-Length: 2\n\n\x1f\x8b"), "transfer_failed"},
-		"silence":                        {silence, "timed_out"},
-		"unchanged, which nobody asked":  {says("HTTP/1.1 304 Not Modified\nETag: \"x\"\n\n"), "transfer_failed"},
-	} {
-		t.Run(about, func(t *testing.T) {
-			session := remotetest.Dial(t, remote.Config{URL: liar(t, tt.answer), IgnoreRobots: true, Feed: "feed.xml", IdleTimeout: remotetest.Within(tt.want, 250*time.Millisecond), Limits: remote.Limits{Listing: 4 << 20}})
-			var err error
-			used := remotetest.Allocated(func() { _, err = remotetest.Listed(t, session, "edit") })
-			if remote.Exception(err) != tt.want {
-				t.Errorf("%v (%s), want %q", err, remote.Exception(err), tt.want)
-			}
-			if err != nil {
-				remotetest.Fit(t, err)
-			}
-			if used > 256<<20 {
-				t.Errorf("reading it took %d MiB", used>>20)
-			}
-		})
-	}
-	for _, bad := range []string{"http://elsewhere.example/feed.xml", "//elsewhere.example/feed.xml", "https://127.0.0.1/", "%zz"} {
-		session := remotetest.Dial(t, remote.Config{URL: "http://" + strings.TrimPrefix(liar(t, says(head+"\n<rss/>")), "http://"), IgnoreRobots: true, Feed: bad})
-		if _, err := remotetest.Listed(t, session, "add"); remote.Exception(err) != "bad_source_configuration" {
-			t.Errorf("%s: %v (%s)", bad, err, remote.Exception(err))
-		}
-	}
-}
-
 // listedIf lists a directory unless it is a version still.
 func listedIf(t *testing.T, s remote.Session, dir, version string) (is string, entries int, err error) {
 	t.Helper()
@@ -256,29 +199,5 @@ func TestHTTPListingsThatBreakOffHaveNoVersion(t *testing.T) {
 	url := liar(t, says(htmlOK+"ETag: \"v1\"\nContent-Length: 1000\n\n<title>Index of</title><a href=\"a.txt\">a</a>"))
 	if is, _, err := listedIf(t, remotetest.Dial(t, remote.Config{URL: url, IgnoreRobots: true}), "add", ""); is != "" && err == nil || remote.Exception(err) != "connection_lost" {
 		t.Errorf("version %q, %v", is, err)
-	}
-}
-
-// Hundreds of thousands of links that scripts follow cost nothing but time, whatever
-// charset the page claims; what scripts write is not there.
-func TestHTTPLinksOfScripts(t *testing.T) {
-	const many = 300_000
-	s := remotetest.NewSite(t, func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/html; charset=klingon")
-		_, _ = io.WriteString(w, "<title>Index of /add</title><script>document.write('<a href=\"evil.txt\">')</script>")
-		for i := range many {
-			_, _ = fmt.Fprintf(w, "<a href=\"%d.txt\">x</a><a href=\"javascript:open(%d)\">y</a><a href=\"data:text/html,%d\">z</a>\n", i, i, i)
-		}
-	})
-	session := remotetest.Dial(t, remote.Config{URL: s.URL, IgnoreRobots: true})
-	n := 0
-	if err := session.List(t.Context(), "add", func(e remote.Entry) error {
-		if e.Kind != remote.File || e.Name != fmt.Sprint(n)+".txt" {
-			t.Fatalf("entry %d is %+v", n, e)
-		}
-		n++
-		return nil
-	}); err != nil || n != many {
-		t.Errorf("%d entries, %v", n, err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -77,6 +78,9 @@ func (s *Session) ask(ctx context.Context, method string, at *url.URL, of Part) 
 	req := (&http.Request{Method: method, URL: at, Host: at.Host, ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{
 		"User-Agent": {UserAgent}, "Accept": {"*/*"}, "Accept-Encoding": {"identity"},
 	}}).WithContext(ctx)
+	if same {
+		maps.Copy(req.Header, s.headers)
+	}
 	if same && s.authorization != "" {
 		req.Header.Set("Authorization", s.authorization)
 	}

@@ -18,7 +18,19 @@ func headsOf(resp *http.Response) remote.Heads {
 	req := resp.Request
 	asked := []string{req.Method + " " + withoutSecrets(req.URL)}
 	said := []string{resp.Proto + " " + resp.Status}
-	return remote.Heads{Request: lines(asked, req.Header), Response: lines(said, resp.Header)}
+	return remote.Heads{Request: lines(asked, req.Header, ofOurs), Response: lines(said, resp.Header, telling)}
+}
+
+// ofOurs tells whether a request's header is one that a source can't have, or has the value
+// that we give it: what a source's headers hold is a secret, whatever they are called.
+func ofOurs(name string, values []string) bool {
+	switch name {
+	case "User-Agent":
+		return slices.Equal(values, []string{UserAgent})
+	case "Accept":
+		return slices.Equal(values, []string{"*/*"})
+	}
+	return telling(name, values) && slices.Contains(ours(), name)
 }
 
 // withoutSecrets is a URL as it may be shown: queries are how storage is opened to
@@ -31,12 +43,11 @@ func withoutSecrets(u *url.URL) string {
 	return shown.String()
 }
 
-// lines are a head's lines as one. Values are shown of headers that tell of the
-// transfer alone: whatever else a header holds may be a secret.
-func lines(out []string, header http.Header) string {
+// lines are a head's lines as one, with the values of headers that are shown.
+func lines(out []string, header http.Header, shown func(name string, values []string) bool) string {
 	for _, name := range slices.Sorted(maps.Keys(header)) {
 		value := "(not kept)"
-		if slices.Contains(telling(), name) {
+		if shown(name, header[name]) {
 			value = strings.Join(header[name], ", ")
 		}
 		out = append(out, name+": "+value)
@@ -44,11 +55,12 @@ func lines(out []string, header http.Header) string {
 	return remote.Clean(strings.Join(out, "; "))
 }
 
-// telling are the headers of which values are kept.
-func telling() []string {
-	return []string{
-		"Accept", "Accept-Encoding", "Accept-Ranges", "Age", "Cache-Control", "Connection", "Content-Encoding", "Content-Length", "Content-Range", "Content-Type",
-		"Date", "Etag", "Expires", "If-Range", "Last-Modified", "Range", "Retry-After", "Server", "Transfer-Encoding", "User-Agent", "Vary", "Via",
+// telling tells whether a header tells of the transfer alone: whatever else one holds may be
+// a secret.
+func telling(name string, _ []string) bool {
+	return slices.Contains([]string{
+		"Accept-Encoding", "Accept-Ranges", "Age", "Cache-Control", "Connection", "Content-Encoding", "Content-Length", "Content-Range", "Content-Type",
+		"Date", "Etag", "Expires", "If-Range", "Last-Modified", "Range", "Retry-After", "Server", "Transfer-Encoding", "Vary", "Via",
 		"X-Amz-Storage-Class", "X-Amz-Version-Id",
-	}
+	}, name)
 }

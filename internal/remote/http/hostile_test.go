@@ -185,29 +185,6 @@ func TestHTTPSNeverBecomesHTTP(t *testing.T) {
 	}
 }
 
-// An index of very many links is listed within little memory, and of files whose
-// sizes it doesn't say it ends where they would take too much.
-func TestHTTPManyLinks(t *testing.T) {
-	const n = 100_000
-	for ext, want := range map[string]string{"xml": "", "zip": "listing_too_long"} {
-		s := remotetest.NewSite(t, func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Type", "text/html")
-			for i := range n {
-				fmt.Fprintf(w, "<a href=\"%s%06d.%s\">x</a>\n", strings.Repeat("n", 100), i, ext)
-			}
-		})
-		session := remotetest.Dial(t, remote.Config{URL: s.URL, IgnoreRobots: true})
-		count := 0
-		err := session.List(t.Context(), "add", func(remote.Entry) error { count++; return nil })
-		if remote.Exception(err) != want || ext == "xml" && count != n || ext == "zip" && count != 0 {
-			t.Errorf("%s: %d entries, %v (%s), want %q", ext, count, err, remote.Exception(err), want)
-		}
-		if asked := s.Asked(); len(asked) != 1 {
-			t.Errorf("%s: %d requests", ext, len(asked))
-		}
-	}
-}
-
 // Names of any length and bytes are as storable as those of other protocols.
 func TestHTTPNamesThatAreTooLong(t *testing.T) {
 	long := strings.Repeat("%FF", 20_000) + ".zip"

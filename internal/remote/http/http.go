@@ -30,6 +30,8 @@ type Session struct {
 	// authorization is what the base's server alone gets to see; empty: nobody
 	// logs in.
 	authorization string
+	// headers are what it is told besides, and nobody else.
+	headers http.Header
 	// proxy is the way to all servers; nil: none.
 	proxy *url.URL
 	// slot holds the right to ask, and what is below it.
@@ -68,6 +70,9 @@ func Dial(ctx context.Context, c remote.Config, t remote.Target, step func(name,
 	}
 	var err error
 	if s.authorization, err = authorization(c, t); err != nil {
+		return nil, err
+	}
+	if s.headers, err = extraHeaders(c, t); err != nil {
 		return nil, err
 	}
 	if s.proxy, err = proxyOf(c); err != nil {
@@ -112,7 +117,7 @@ func (s *Session) greet(ctx context.Context, step func(name, detail string)) err
 		}
 		step("robots", r.found(s.cfg.Gate != nil))
 	}
-	if s.authorization == "" && s.cfg.Cookie == "" {
+	if s.authorization == "" && s.cfg.Cookie == "" && len(s.headers) == 0 {
 		return nil
 	}
 	step("login", "")
@@ -130,8 +135,10 @@ func (s *Session) greet(ctx context.Context, step func(name, detail string)) err
 	switch {
 	case s.cfg.Token != "":
 		found = "token"
-	case s.authorization == "":
+	case s.authorization == "" && s.cfg.Cookie != "":
 		found = "cookie"
+	case s.authorization == "":
+		found = "headers"
 	}
 	if resp != nil && resp.TLS == nil {
 		found += ", which anybody on the way can read: the connection is not encrypted"

@@ -11,11 +11,11 @@ import (
 // Connectors are the rows of HTTP, encrypted and not.
 func Connectors() remote.Registry {
 	keys := func(more ...string) []string {
-		return append([]string{"connect_timeout", "idle_timeout", "password", "token", "cookie", "proxy", "proxy_password", "robots", "feed", "webdav", "done_with"}, more...)
+		return append([]string{"connect_timeout", "idle_timeout", "password", "token", "cookie", "headers", "proxy", "proxy_password", "robots", "feed", "webdav", "done_with"}, more...)
 	}
 	return remote.Registry{
-		{Scheme: "https", Example: "https://host/path", Port: defaultPort("https"), Protocol: 3, Dial: dial, Keys: keys("ca_file", "certificate_pin")},
-		{Scheme: "http", Example: "http://host/path", Port: defaultPort("http"), Protocol: 3, Dial: dial, Keys: keys()},
+		{Scheme: "https", Example: "https://host/path", About: about("what a web server lists, links to or feeds", "by its certificate: the system's authorities, `ca_file` or `certificate_pin`"), Port: defaultPort("https"), Protocol: 3, Dial: dial, Keys: keys("ca_file", "certificate_pin")},
+		{Scheme: "http", Example: "http://host/path", About: about("the same without TLS, which anybody on the way can read", "not at all"), Port: defaultPort("http"), Protocol: 3, Dial: dial, Keys: keys()},
 	}
 }
 

@@ -62,6 +62,8 @@ func Run(t *testing.T, start func(t *testing.T) Fixture) {
 		"lists strange names":               listsStrangeNames,
 		"lists what nobody should serve":    listsWhatNobodyShouldServe,
 		"lists many entries once each":      listsMany,
+		"lists what stays while others go":  listsWhatStays,
+		"one version of what is replaced":   replacedMeanwhile,
 		"missing directory is not exist":    missingDirectory,
 		"error of yield ends the listing":   yieldError,
 		"delivers every size":               deliversEverySize,

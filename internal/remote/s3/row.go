@@ -9,7 +9,7 @@ import (
 // Connectors is the row of buckets.
 func Connectors() remote.Registry {
 	return remote.Registry{{
-		Scheme: "s3", Example: "s3://bucket/prefix", Port: "443", Protocol: 3, Refuse: refuse, Server: server, Dial: dial, Remedy: remedy,
+		Scheme: "s3", Example: "s3://bucket/prefix", About: about(), Port: "443", Protocol: 3, Refuse: refuse, Server: server, Dial: dial, Remedy: remedy,
 		Keys: []string{"connect_timeout", "idle_timeout", "password", "proxy", "proxy_password", "ca_file", "certificate_pin", "endpoint", "region", "virtual_hosted", "done_with"},
 	}}
 }

@@ -38,7 +38,7 @@ func dial(ctx context.Context, c remote.Config, t remote.Target, step func(name,
 	}
 	// The secret is for signing alone: it is never sent.
 	plain := c
-	plain.IgnoreRobots, plain.Password, plain.Token, plain.Cookie = true, "", "", ""
+	plain.IgnoreRobots, plain.Password, plain.Token, plain.Cookie, plain.Headers = true, "", "", "", ""
 	over, err := remotehttp.Dial(ctx, plain, to.server, step)
 	if err != nil {
 		return nil, err

@@ -20,13 +20,3 @@ func TestSFTPConformsOnOpenSSH(t *testing.T) {
 		}}
 	})
 }
-
-// Another server, another version string: the path with small packets and one
-// READDIR at a time.
-func TestSFTPConformsOnGoServer(t *testing.T) {
-	remotetest.Run(t, func(t *testing.T) remotetest.Fixture {
-		dir := remotetest.Mkdir(t, remotetest.Served(t))
-		s := faulty(t, dir)
-		return remotetest.Fixture{Root: dir, Precision: time.Second, Config: keyConfig(s)}
-	})
-}

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/knownhosts"
 
+	"tributary/internal/infile"
 	"tributary/internal/remote"
 )
 
@@ -76,7 +77,11 @@ func loadHostKeys(c remote.Config, t remote.Target) (*hostKeys, error) {
 			return unknownHost(t, key, "host_key or known_hosts of the source")
 		}}, nil
 	}
-	check, err := knownhosts.New(c.KnownHosts)
+	_, err := infile.Read(c.KnownHosts) // what can't be read to its end isn't begun
+	var check ssh.HostKeyCallback
+	if err == nil {
+		check, err = knownhosts.New(c.KnownHosts)
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, &remote.Error{Op: "read known_hosts", Path: c.KnownHosts, Class: remote.Misconfigured,
 			Err: errors.New("there is no such file: make it with ssh-keyscan, compare the fingerprint with what the server's owner tells you, or set host_key")}

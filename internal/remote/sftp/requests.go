@@ -22,6 +22,7 @@ type requests struct {
 	mu      sync.Mutex
 	unsent  []byte
 	sending bool
+	closing bool // Close was called
 	ended   bool // nothing is sent or answered any more
 	id      uint32
 	waiting map[uint32]func(reply) bool
@@ -74,7 +75,11 @@ func (q *requests) Write(packets []byte) (int, error) {
 		return len(packets), nil
 	}
 	q.sending = true
-	defer func() { q.sending = false }()
+	defer func() {
+		if q.sending = false; q.closing {
+			_ = q.out.Close() // the connection's end is told, if it isn't known
+		}
+	}()
 	// Answers come many at once, and whoever has got one asks for the next thing. Who
 	// can run now adds that, and all of it is one packet to encrypt, to send and to read.
 	q.mu.Unlock()
@@ -121,8 +126,16 @@ func (q *requests) end() {
 	}
 }
 
-// Close ends the channel.
+// Close ends the channel. Where somebody is sending, that one does so, as the channel
+// doesn't bear both at once.
 func (q *requests) Close() error {
-	q.fail()
+	q.mu.Lock()
+	q.end()
+	q.closing = true
+	sending := q.sending
+	q.mu.Unlock()
+	if sending {
+		return nil
+	}
 	return q.out.Close()
 }

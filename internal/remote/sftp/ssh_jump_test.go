@@ -42,21 +42,6 @@ func knownLine(addr string, key ssh.PublicKey) string {
 	return knownhosts.Line([]string{knownhosts.Normalize(addr)}, key) + "\n"
 }
 
-func TestSFTPConformsThroughJumpHosts(t *testing.T) {
-	sshd, err := servers.StartSSHD(t.Context(), servers.SSHDOptions{Dir: t.TempDir()})
-	servers.Need(t, err)
-	t.Cleanup(sshd.Stop)
-	first, a := jumpHost(t, sshd.IdentityFile)
-	second, b := jumpHost(t, sshd.IdentityFile)
-	known := remotetest.File(t, knownLine(sshd.Addr, sshd.HostKey)+knownLine(a.Addr, a.HostKey)+knownLine(b.Addr, b.HostKey))
-	remotetest.Run(t, func(t *testing.T) remotetest.Fixture {
-		dir := remotetest.Mkdir(t, remotetest.Served(t))
-		return remotetest.Fixture{Root: dir, Precision: time.Second, Config: remote.Config{
-			URL: sshd.URL(dir), IdentityFile: sshd.IdentityFile, KnownHosts: known, Jump: []string{first, second},
-		}}
-	})
-}
-
 func TestJumpHosts(t *testing.T) {
 	srv := faulty(t, t.TempDir())
 	first, a := jumpHost(t, srv.IdentityFile)

@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
-	"os"
 	"time"
 
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/agent"
 
+	"tributary/internal/infile"
 	"tributary/internal/remote"
 )
 
@@ -71,7 +71,7 @@ func readIdentity(file, passphrase string) ([]ssh.Signer, error) {
 		return nil, err
 	}
 	name := file + "-cert.pub"
-	text, err := os.ReadFile(name)
+	text, err := infile.Read(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return []ssh.Signer{key}, nil
 	}
@@ -107,7 +107,7 @@ func certified(key ssh.Signer, text []byte) (ssh.Signer, error) {
 }
 
 func readKey(file, passphrase string) (ssh.Signer, error) {
-	pem, err := os.ReadFile(file)
+	pem, err := infile.Read(file)
 	if err != nil {
 		return nil, errors.Unwrap(err)
 	}

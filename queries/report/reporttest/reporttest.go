@@ -3,6 +3,9 @@
 package reporttest
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
 	"log/slog"
 	"testing"
 	"time"
@@ -22,6 +25,7 @@ import (
 	"tributary/schemas"
 	"tributary/schemas/schemastest"
 	trackersql "tributary/sql/tracker"
+	"tributary/sql/warehouse"
 )
 
 // Names of files in the story.
@@ -38,10 +42,13 @@ func Filled(t *testing.T) *pgxpool.Pool {
 	return Told(t, Story())
 }
 
-// Told is a tracker that has read some events.
+// Told is a tracker that has read some events. Beside it there is an empty warehouse.
 func Told(t *testing.T, events []schemas.StatusChanged) *pgxpool.Pool {
 	t.Helper()
-	pool, err := pg.Open(t.Context(), enginetest.Filled(t, "tracker", trackersql.Migrate), "test", 4)
+	filled := enginetest.Filled(t, "tracker and warehouse", func(ctx context.Context, pool *pgxpool.Pool) error {
+		return errors.Join(trackersql.Migrate(ctx, pool), warehouse.Migrate(ctx, pool))
+	})
+	pool, err := pg.Open(t.Context(), filled, "test", 4)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,23 +76,27 @@ func tell(t *testing.T, pool *pgxpool.Pool, from int64, events []schemas.StatusC
 	}
 }
 
-// History is a history that has read the story.
+// History is a history that has read the story. Tests only read it.
 func History(t *testing.T) driver.Conn {
 	t.Helper()
 	return HistoryOf(t, Story())
 }
 
-// HistoryOf is a history that has read what a tracker of Told has.
+// HistoryOf is a history that has read what a tracker of Told has. Those who ask for the
+// same events share it: they only read it.
 func HistoryOf(t *testing.T, events []schemas.StatusChanged) driver.Conn {
 	t.Helper()
 	endpoint := enginetest.ClickHouse(t)
-	database := enginetest.Database(t, endpoint)
-	codec, r := logged(t, 0, events, unreadable(events))
 	open := func(name string) (driver.Conn, error) { return engine.OpenClickHouse(endpoint, name) }
-	h := history.New(config.History{}, history.Deps{Open: open, Database: database, Codec: codec, Prefix: "test", Log: slog.New(slog.DiscardHandler)})
-	if err := h.Apply(t.Context(), []sink.Range{r}); err != nil {
+	text, err := json.Marshal(events)
+	if err != nil {
 		t.Fatal(err)
 	}
+	database := enginetest.Read(t, endpoint, string(text), func(database string) error {
+		codec, r := logged(t, 0, events, unreadable(events))
+		h := history.New(config.History{}, history.Deps{Open: open, Database: database, Codec: codec, Prefix: "test", Log: slog.New(slog.DiscardHandler)})
+		return errors.Join(h.Apply(t.Context(), []sink.Range{r}), h.Close())
+	})
 	conn, err := open(database)
 	if err != nil {
 		t.Fatal(err)

@@ -2,6 +2,7 @@
 package pagestest
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"tributary/queries/centrereport"
 	"tributary/queries/report"
 	"tributary/queries/report/reporttest"
+	"tributary/queries/why"
 	"tributary/recovery/deadletter"
 	"tributary/recovery/replay"
 	"tributary/schemas/impc"
@@ -51,6 +53,10 @@ func Remembering(t *testing.T, tracker *pgxpool.Pool, history driver.Conn) pages
 		Now: func() time.Time { return reporttest.Start().Add(time.Hour) },
 		Letters: func(context.Context, int, bool, func(deadletter.Row) error) error {
 			return nil
+		},
+		Why: func(_ context.Context, source, path string) ([]why.Answer, int, error) {
+			at := reporttest.Start()
+			return []why.Answer{{File: path, Source: cmp.Or(source, "harwell"), Verdict: "held", Sentence: "It is held.", Evidence: []why.Fact{{At: &at, Text: "held by ann: " + path}}, Next: "release it"}}, 1, nil
 		},
 		Replays: func(context.Context, int) ([]*replay.Status, error) { return nil, nil },
 		Past:    past.New(asof.Reader{History: history, Postgres: tracker, Writer: asof.Tracked}),

@@ -8,10 +8,11 @@ import (
 	"os"
 
 	"tributary/internal/engine/chdb"
+	"tributary/internal/engine/sharedlib"
 )
 
 func main() {
-	if err := chdb.RunChild(context.Background(), os.Args[1:]); err != nil {
+	if err := chdb.RunChild(context.Background(), os.Args[1:], sharedlib.Bind); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
