@@ -184,7 +184,7 @@ const (
 	kcat        = "kcat 1.7.1 (librdkafka 2.0.2)"
 	confluent   = "confluent-kafka 2.16.1 (librdkafka)"
 	kafkaPython = "kafka-python 3.0.12"
-	franz       = "franz-go 1.22.2"
+	franz       = "franz-go 1.22.3"
 )
 
 // told says whether what a tool wrote is what its cell says.
