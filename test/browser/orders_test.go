@@ -61,13 +61,13 @@ func allOrdered() []ordered {
 		{"/sources/harwell", "/sources/harwell/maintain", map[string]string{"value": "6h", "reason": "disks"}, "", "", access.Operator, true},
 		{"/sources/harwell", "/sources/harwell/resume", nil, "", "", access.Operator, false},
 		{"/sources/harwell", "/sources/harwell/poll", nil, "", "", access.Operator, false},
-		{"/sources/harwell", "/sources/harwell/act", map[string]string{"reason": "agreed <b>with</b> H"}, "delete at sftp://h/out; files that wait for it now: 2", "delete at sftp://h/out", access.Operator, true},
+		{"/sources/harwell", "/sources/harwell/act", map[string]string{"reason": "agreed <b>with</b> H", "confirm": "harwell"}, "delete at sftp://h/out; files that wait for it now: 2", "delete at sftp://h/out", access.Operator, true},
 		{"/sources/harwell", "/sources/harwell/stop-acting", map[string]string{"reason": "they keep them"}, "only shown what would be done (delete)", "what has been done stays", access.Operator, true},
 		{"/dead-letters", deadLetter(1) + "/retry", why, "a new attempt is requested", "a new attempt is requested", access.Wrangler, false},
 		{"/dead-letters", deadLetter(2) + "/drop", why, "it is hidden", "it is hidden", access.Wrangler, true},
 		{"/replays/1", "/replays/1/stop", why, "it requests nothing more", "it requests nothing more", access.Wrangler, false},
 		{"/replays/1", "/replays/1/resume", nil, "it goes on with", "it goes on with", access.Wrangler, false},
-		{"/replays/2", "/replays/2/promote", why, "of H, 1 files", "replay 3 is asked for", access.Wrangler, true},
+		{"/replays/2", "/replays/2/promote", map[string]string{"reason": "wrong <b>mice</b>", "confirm": "try"}, "of H, 1 files", "replay 3 is asked for", access.Wrangler, true},
 	}
 }
 
@@ -222,8 +222,13 @@ func (d *desk) give(o ordered, scripts bool, look func(string)) {
 	if !eval[bool](d.tab, link+" !== null") {
 		d.t.Fatalf("%s doesn't offer %s", o.page, o.link)
 	}
-	d.goes(link + ".click()")
-	if would := eval[string](d.tab, `document.querySelector(".notice")?.innerText ?? ""`); o.would != "" && !strings.Contains(would, o.would) {
+	if scripts { // it is asked on the page itself
+		eval[bool](d.tab, link+".click() ?? true")
+		d.until(`document.querySelector("dialog[open] #order") !== null`)
+	} else {
+		d.goes(link + ".click()")
+	}
+	if would := eval[string](d.tab, `document.querySelector("#order .notice")?.innerText ?? ""`); o.would != "" && !strings.Contains(would, o.would) {
 		d.t.Errorf("%s would: %q, want %q", o.link, would, o.would)
 	}
 	if o.first {
@@ -231,7 +236,7 @@ func (d *desk) give(o ordered, scripts bool, look func(string)) {
 	}
 	d.scripts(scripts)
 	d.fill(o.fields)
-	d.goes(`document.querySelector("main form .btn.first").click()`)
+	d.goes(`document.querySelector("#order .btn.first").click()`)
 	said := eval[string](d.tab, `document.querySelector(".notice.done")?.innerText ?? ""`)
 	if said == "" || !strings.Contains(said, o.said) || !eval[bool](d.tab, fmt.Sprintf("location.pathname === %q", prefix+o.page)) {
 		d.t.Errorf("%s: %q is said at %s, want %q at %s\n%s", o.link, said, eval[string](d.tab, "location.href"), o.said, o.page, d.text("main"))
@@ -242,8 +247,8 @@ func (d *desk) give(o ordered, scripts bool, look func(string)) {
 	}
 }
 
-// Whoever may give an order finds its form on the page of what it is about, reads there
-// what it would do, gives it, and is told what was done: a wrangler and an operator, and
+// Whoever may give an order finds its form on the page of what it is about, with scripts in
+// a dialog of it, reads there what it would do, gives it, and is told what was done: a wrangler and an operator, and
 // without scripts as well. The forms, and what they say of a refusal, are whole at each
 // width.
 func TestEveryOrder(t *testing.T) {

@@ -32,7 +32,7 @@ func actions(d Deps) Table {
 	}
 	return Table{
 		{
-			On: Sources, Name: Act, Verb: "Act on done_with:", Least: access.Operator, Why: true, Elsewhere: true,
+			On: Sources, Name: Act, Verb: "Act on done_with:", Least: access.Operator, Why: true, Confirmed: true, Elsewhere: true,
 			About:   "What the source defines as done_with (delete, move, mark) is done there with each file of which all is inserted, also with those of which it was only shown. What is deleted can't be had back there. The order counts for the done_with and the url that the source has now.",
 			give:    give(true),
 			Command: func(a Asked) string { return "tributary sources act " + quoted(a.Subject) },

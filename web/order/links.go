@@ -42,6 +42,14 @@ func (l Link) Over(now time.Time) string {
 	return ""
 }
 
+// used says when a link was used, after what is said of it.
+func (l Link) used() string {
+	if l.UsedAt == nil {
+		return "; nobody has used it"
+	}
+	return "; it was used last at " + l.UsedAt.UTC().Format(time.RFC3339)
+}
+
 // LinkOf is a link as it is shown.
 func LinkOf(l control.CentreLink) Link {
 	utc := func(t *time.Time) *time.Time {
@@ -112,6 +120,7 @@ func links(d Deps) Table {
 			}
 			out.Done, out.Detail = true, "link "+a.Value+" leads nowhere any more"
 			if a.Dry {
+				out.Detail += all[i].used()
 				return out, nil
 			}
 			err = d.accounts(a.Decision).RevokeCentreLink(ctx, a.Value, access.Order{By: a.By, Reason: a.Reason})

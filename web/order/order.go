@@ -45,6 +45,11 @@ type Order struct {
 	// Tried has it found by a try whether it can be given about a thing that a page shows,
 	// since how that stands doesn't say.
 	Tried bool
+	// Confirmed is set of what can't be undone, or withdraws rows: on the pages the name of
+	// what it is about is typed to confirm it.
+	Confirmed bool
+	// Effect says in numbers what would be concerned, beside what a try says; nil: nothing.
+	Effect func(ctx context.Context, subject string) (string, error)
 	// Elsewhere is set of what is not offered by how a thing stands, but by what a page
 	// shows of it.
 	Elsewhere bool
@@ -54,6 +59,9 @@ type Order struct {
 
 // Time is how long the order may take, where pages take so long.
 func (o *Order) Time(usual time.Duration) time.Duration { return max(usual, o.Takes) }
+
+// Short is the verb where what it is about does not follow.
+func (o *Order) Short() string { return strings.TrimSuffix(o.Verb, ":") }
 
 // Path is the address of the order below that of pages or API, as a pattern of
 // [http.ServeMux].

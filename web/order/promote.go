@@ -26,7 +26,7 @@ func ReplayStanding(r *replay.Status) string {
 // promote is the order that makes a shadow's results live.
 func promote(d Deps) Order {
 	return Order{
-		On: Replays, Name: "promote", Verb: "Promote shadow", Least: access.Wrangler, Why: true, Takes: replay.Timeout,
+		On: Replays, Name: "promote", Verb: "Promote shadow", Least: access.Wrangler, Why: true, Confirmed: true, Takes: replay.Timeout,
 		About:   "The work is done again, live, of exactly the files in which the comparison finds a change, and its results replace the live ones in order. A shadow is promoted once, and as it was compared: set profile to what shadow_profile was, and restart the members, before.",
 		Offered: func(standing string) bool { return standing == Promotable }, Otherwise: "only a shadow is promoted that is done, and once",
 		Command: func(a Asked) string { return "tributary replay promote " + quoted(a.Subject) },

@@ -3,11 +3,13 @@ package order
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/jackc/pgx/v5"
 
 	"tributary/internal/pg"
 	"tributary/producers/sources"
+	"tributary/queries/expect"
 	"tributary/sql/control"
 	"tributary/web/access"
 )
@@ -39,7 +41,7 @@ func removals(d Deps) Table {
 		{
 			On: Sources, Name: "remove", Verb: "Remove", Least: access.Operator,
 			About:   "Nothing is listed there any more, nor fetched. What was loaded stays; files that wait are fetched from other sources that show them, or end as cancelled.",
-			Offered: notRemoved, Otherwise: isRemoved, Tried: true,
+			Offered: notRemoved, Otherwise: isRemoved, Tried: true, Confirmed: true, Effect: d.waits,
 			give:    one(sources.Registry.Remove, "it is removed"),
 			Command: func(a Asked) string { return "tributary sources remove " + quoted(a.Subject) },
 		},
@@ -50,4 +52,19 @@ func removals(d Deps) Table {
 			Command: func(a Asked) string { return "tributary centres remove " + quoted(a.Subject) },
 		},
 	}
+}
+
+// waits says how many files wait to be fetched from a source.
+func (d Deps) waits(ctx context.Context, source string) (string, error) {
+	if d.Tracker == nil {
+		return "", nil
+	}
+	all, err := expect.Waiting(ctx, d.Tracker, source)
+	if err != nil {
+		return "", err
+	}
+	if n := all[source].Files; n != 1 {
+		return fmt.Sprintf("%d files wait to be fetched from it", n), nil
+	}
+	return "1 file waits to be fetched from it", nil
 }

@@ -66,7 +66,6 @@ func (s *Site) audit(ctx context.Context, r *http.Request) (page, error) {
 	}
 	d.Facets = []facet{about}
 	for _, o := range found.Rows {
-		o.What, o.Detail = cut(o.What), cut(o.Detail)
 		d.Rows = append(d.Rows, orderedRow{Order: o, Kind: inWords(o.Kind), To: s.orderedTo(o), ByTo: s.ordered(query, "by", o.By),
 			Last: s.recent(o.At), LastFull: s.full(o.At), DateTime: o.At.Format(time.RFC3339)})
 	}

@@ -33,6 +33,7 @@ func TestAudit(t *testing.T) {
 		schemas.StatusChanged{Entity: schemas.EntitySource, Scope: schemas.Scope{Centre: "H", Source: "harwell"}, Revision: 1, Message: "changed by ann: slower", Attributes: by("ann", "slower", "changed", "interval: 1h → 2h", "state", "available")},
 		schemas.StatusChanged{Entity: schemas.EntityFile, FileRef: ref, Note: "held", Message: "held by ben: " + reporttest.HostileText, Attributes: by("ben", reporttest.HostileText)},
 		schemas.StatusChanged{Entity: schemas.EntityQuality, FileRef: ref, DocumentRef: schemas.DocumentRef{Entry: entry, SHA256: "aa"}, Note: "questioned", Revision: 1, Attributes: by("will", "")},
+		schemas.StatusChanged{Entity: schemas.EntityCentre, Scope: schemas.Scope{Centre: "H"}, Message: "changed by eve", Attributes: by("eve", strings.Repeat("long ", 800)+"end")},
 		schemas.StatusChanged{Entity: schemas.EntityReplay, Scope: schemas.Scope{Run: "00000000-0000-4000-8000-00000000000a"}, Number: 3, Note: schemas.ReplayRequested, Status: "running", Attributes: by("will", "again", "from", "xsd")},
 		schemas.StatusChanged{Entity: schemas.EntityMember, Message: "told to stop by olga: upgrade", Attributes: by("olga", "upgrade", "member", "m1", "roles", "poll")})
 	if err := control.Migrate(t.Context(), pool); err != nil {
@@ -52,6 +53,10 @@ func TestAudit(t *testing.T) {
 		`<a href="`+good+`/documents/`+entry+`">`, `<a href="/t/replays/3"><bdi>3</bdi></a>`, "from xsd", "told to stop", "token:nightly", "tributary audit</code>", `<a href="/t/audit?kind=dead_letter">`)
 	answers(t, operator, "/audit?by=will&kind=document&since=1d", http.StatusOK, "The last of these orders was given by will", "tributary audit --by will --kind document --since 1d", `href="/t/audit?by=will&amp;since=1d"`)
 	answers(t, operator, "/audit?q=NIGHTLY&kind=account", http.StatusOK, "revoked")
+	_, page := get(t, operator, "/audit?by=eve")
+	if begin, whole, more := strings.Cut(page, "…</bdi><details"); !more || strings.Count(begin, "long ") != 60 || strings.Count(whole, "long ") != 800 || !has(whole, "end</bdi></details>") {
+		t.Errorf("a long reason:\n%s", page)
+	}
 	answers(t, operator, "/audit?by=nobody", http.StatusOK, "Nobody has ordered such a thing.")
 	answers(t, wrangler, "/audit", http.StatusOK, "told to stop")
 	if _, body := get(t, wrangler, "/audit"); has(body, "nightly") || has(body, "kind=account") {

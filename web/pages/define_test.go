@@ -136,7 +136,11 @@ func TestDefineSource(t *testing.T) {
 	if answer, body := send(t, server, "/sources/new/edit", edit("interval", "3h", "do", "save")); answer.StatusCode != http.StatusBadRequest || !strings.Contains(body, "defined otherwise meanwhile") {
 		t.Errorf("changed by another meanwhile: %d\n%s", answer.StatusCode, body)
 	}
-	if answer, _ := send(t, server, "/sources/new/remove", url.Values{"reason": {"moved"}}); answer.StatusCode != http.StatusSeeOther || !strings.HasPrefix(standing("new"), "removed") {
+	answers(t, server, "/sources/new/remove", http.StatusOK, "it is removed", `To confirm it, type <bdi class="mono">new</bdi>`)
+	if answer, body := send(t, server, "/sources/new/remove", url.Values{"reason": {"moved"}, "confirm": {"old"}}); answer.StatusCode != http.StatusBadRequest || !strings.Contains(body, "what was typed to confirm it is not new") || strings.HasPrefix(standing("new"), "removed") {
+		t.Errorf("removed by a slip: %d %s\n%s", answer.StatusCode, standing("new"), body)
+	}
+	if answer, _ := send(t, server, "/sources/new/remove", url.Values{"reason": {"moved"}, "confirm": {"new"}}); answer.StatusCode != http.StatusSeeOther || !strings.HasPrefix(standing("new"), "removed") {
 		t.Errorf("removed: %d %s", answer.StatusCode, standing("new"))
 	}
 }

@@ -16,6 +16,8 @@ func (s *Site) funcs() template.FuncMap {
 		"to":       s.to,
 		"shown":    shown,
 		"keyOf":    keyOf,
+		"long":     newLong,
+		"brief":    brief,
 		"count":    count,
 		"text":     text,
 		"plural":   counted,
@@ -100,6 +102,19 @@ func count(n any) string {
 		digits = digits[:len(digits)-3]
 	}
 	return sign + strings.Join(append([]string{digits}, parts...), ",")
+}
+
+// brief is a count as narrow places have it: 1.2 M.
+func brief(n int64) string {
+	switch {
+	case n < 100_000:
+		return count(n)
+	case n < 1_000_000:
+		return fmt.Sprintf("%d k", n/1000)
+	case n < 10_000_000:
+		return fmt.Sprintf("%.1f M", float64(n/100_000)/10)
+	}
+	return count(n/1_000_000) + " M"
 }
 
 // counted is a number of things, in words for one of them and for many.

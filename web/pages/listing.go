@@ -235,6 +235,19 @@ func cut(text string) string {
 	return text
 }
 
+// long is a text of others that a list shows the beginning of.
+type long struct {
+	Begin string
+	Whole string // empty: the beginning is all of it
+}
+
+func newLong(text string) long {
+	if begin := cut(text); begin != text {
+		return long{begin, text}
+	}
+	return long{Begin: text}
+}
+
 // fileTo is the address of a file, or of what is below it.
 func (s *Site) fileTo(action, name string, below ...string) string {
 	parts := append([]string{"/files", url.PathEscape(action), url.PathEscape(name)}, below...)

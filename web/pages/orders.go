@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -15,9 +16,12 @@ import (
 	"tributary/web/order"
 )
 
-// offer is an order that a page offers: a link to its form. One that can't be given now
-// is named with why.
-type offer struct{ Verb, To, Not string }
+// offer is what a page offers to be done: a link to its form. What can't be done now is
+// named with why.
+type offer struct {
+	Verb, To, Not string
+	Order         bool // of order.Table: its form may be shown on the page itself
+}
 
 // offers are the orders about a thing, standing so, that who asks may give, and those that
 // they can't give now.
@@ -54,7 +58,7 @@ func (s *Site) byStanding(ctx context.Context, on, subject, standing string) (ou
 }
 
 func (s *Site) offer(o *order.Order, subject string) offer {
-	return offer{Verb: strings.TrimSuffix(o.Verb, ":"), To: s.to(subjectPath(o.On, subject) + "/" + o.Name)}
+	return offer{Order: true, Verb: o.Short(), To: s.to(subjectPath(o.On, subject) + "/" + o.Name)}
 }
 
 // documentParts are those of the order.DocumentSubject, of which the last may have
@@ -93,10 +97,33 @@ type form struct {
 	Subject       string
 	Value, Reason string
 	Would         string // what it would do; empty: that can't be told
+	Effect        string // in numbers; empty: none are known
 	Seen          string // what it is tied to, see order.Asked
 	Refused       string // why it would not be done, or was not
 	To, Back      string
 	MaxReason     int
+	Confirm       string // what is typed to confirm it; empty: nothing
+}
+
+// confirm is what is typed to confirm an order about a subject: its name, that of a
+// shadow's results for its replay.
+func (s *Site) confirm(ctx context.Context, o *order.Order, subject string) (string, error) {
+	switch {
+	case !o.Confirmed:
+		return "", nil
+	case o.On != order.Replays:
+		return subject, nil
+	case s.ReplayTold == nil:
+		return "", errNotHere
+	}
+	told, err := s.ReplayTold(ctx, subject)
+	if errors.Is(err, control.ErrNoReplay) {
+		return subject, nil // which the order says
+	}
+	if err != nil {
+		return "", err
+	}
+	return cmp.Or(told.Shadow, subject), nil
 }
 
 // subject is what a request is about, and the page that shows it.
@@ -132,6 +159,10 @@ func (s *Site) form(ctx context.Context, o *order.Order, r *http.Request, refuse
 	subject, back := s.subject(o, r)
 	asked := s.asked(r, subject)
 	f := form{Order: o, Subject: subject, Value: asked.Value, Reason: asked.Reason, Refused: refused, To: s.to(subjectPath(o.On, subject) + "/" + o.Name), Back: back, MaxReason: control.MaxReason}
+	var err error
+	if f.Confirm, err = s.confirm(ctx, o, subject); err != nil {
+		return page{}, err
+	}
 	// One that was tied to what was shown before shows what it is tied to now.
 	if refused == "" || asked.Seen != "" {
 		asked.Dry, asked.Seen = true, ""
@@ -146,6 +177,11 @@ func (s *Site) form(ctx context.Context, o *order.Order, r *http.Request, refuse
 		case out.Done && asked.Value == "" && o.Value != nil && o.Value.Must: // what it would do depends on it
 		case out.Done:
 			f.Would, f.Seen = out.Detail, out.Seen
+			if o.Effect != nil {
+				if f.Effect, err = o.Effect(ctx, subject); err != nil {
+					return page{}, err
+				}
+			}
 		case refused == "":
 			f.Refused = out.Detail
 		}
@@ -158,11 +194,22 @@ func (s *Site) give(o *order.Order, w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), o.Time(timeout))
 	defer cancel()
 	subject, back := s.subject(o, r)
-	out, err := o.Give(ctx, s.asked(r, subject))
+	var out order.Outcome
+	name, err := s.confirm(ctx, o, subject)
+	unconfirmed := err == nil && name != "" && name != strings.TrimSpace(r.PostFormValue("confirm"))
+	asked := s.asked(r, subject)
+	switch {
+	case unconfirmed:
+		err = order.CheckReason(asked.Reason, o.Why)
+	case err == nil:
+		out, err = o.Give(ctx, asked)
+	}
 	bad := (*order.Error)(nil)
 	switch {
 	case errors.As(err, &bad):
 		out.Detail = bad.Error()
+	case unconfirmed:
+		out.Detail = "what was typed to confirm it is not " + name
 	case err == nil && out.Done:
 		s.Log.InfoContext(ctx, "ordered on the pages", "order", o.Name, "about", subject, "by", access.From(ctx).Name)
 		s.say(w, subject+": "+out.Detail)
@@ -170,7 +217,7 @@ func (s *Site) give(o *order.Order, w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	status := http.StatusConflict
-	if bad != nil {
+	if bad != nil || unconfirmed {
 		status, err = http.StatusBadRequest, nil
 	}
 	var p page

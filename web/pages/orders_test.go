@@ -203,3 +203,13 @@ func TestOffers(t *testing.T) {
 		}
 	}
 }
+
+// Who removes a source reads how many files wait to be fetched from it.
+func TestRemovalSaysWhatWaits(t *testing.T) {
+	remove := order.New(order.Deps{Tracker: reporttest.Filled(t)}).Find(order.Sources, "remove")
+	for source, want := range map[string]string{"harwell": "1 file waits to be fetched from it", "none": "0 files wait to be fetched from it"} {
+		if said, err := remove.Effect(t.Context(), source); err != nil || said != want {
+			t.Errorf("%s: %q, %v, want %q", source, said, err, want)
+		}
+	}
+}

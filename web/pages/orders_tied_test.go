@@ -35,11 +35,11 @@ func TestAFormOrdersWhatItShows(t *testing.T) {
 	_, body := get(t, server, act)
 	shown := seen(body)
 	defines("delete")
-	answer, body := send(t, server, act, url.Values{"reason": {"agreed"}, "seen": {shown}})
+	answer, body := send(t, server, act, url.Values{"reason": {"agreed"}, "seen": {shown}, "confirm": {plantest.Own}})
 	if answer.StatusCode != http.StatusBadRequest || !strings.Contains(body, "definition_changed") || !strings.Contains(body, "delete at sftp://h/out; files that wait") || strings.Contains(acts(), "sftp") {
 		t.Errorf("%d, and ordered is %s\n%s", answer.StatusCode, acts(), body)
 	}
-	if answer, body = send(t, server, act, url.Values{"reason": {"agreed"}, "seen": {seen(body)}}); answer.StatusCode != http.StatusSeeOther || !strings.Contains(acts(), "delete at sftp://h/out") {
+	if answer, body = send(t, server, act, url.Values{"reason": {"agreed"}, "seen": {seen(body)}, "confirm": {plantest.Own}}); answer.StatusCode != http.StatusSeeOther || !strings.Contains(acts(), "delete at sftp://h/out") {
 		t.Errorf("%d, and ordered is %s\n%s", answer.StatusCode, acts(), body)
 	}
 }

@@ -3,6 +3,7 @@ package pages
 import (
 	"context"
 	"net/http"
+	"strconv"
 
 	"tributary/queries/report"
 	"tributary/recovery/quality"
@@ -15,14 +16,15 @@ import (
 type qualityPage struct {
 	listing
 
-	Rows []qualityRow
+	Rows   []qualityRow
+	Orders bool // something may be decided about one of them
 }
 
 type qualityRow struct {
 	subject
 
-	QC     *decided
-	Offers []offer
+	QC   *decided
+	Menu rowMenu
 }
 
 // decided is what a person decided about a document, for people.
@@ -100,10 +102,11 @@ func (s *Site) quality(ctx context.Context, r *http.Request) (page, error) {
 		l.Empty = "There is no document of which this is so."
 	}
 	d := qualityPage{listing: l}
-	for _, x := range documents.Rows {
+	for i, x := range documents.Rows {
 		row := qualityRow{subject: subject{Phase: x.Phase, Status: x.Status, Action: x.Action, Name: x.File, To: s.fileTo(x.Action, x.File), Document: x.Document,
-			DocumentTo: s.fileTo(x.Action, x.File, "documents", x.Document)}, QC: s.decided(x.QC), Offers: possible(s.qualityOffers(ctx, x))}
+			DocumentTo: s.fileTo(x.Action, x.File, "documents", x.Document)}, QC: s.decided(x.QC), Menu: rowMenu{"m-" + strconv.Itoa(i), x.Document, possible(s.qualityOffers(ctx, x))}}
 		s.named(&row.subject, "/quality", text(x.Centre), "", "", x.Last)
+		d.Orders = d.Orders || len(row.Menu.Offers) > 0
 		d.Rows = append(d.Rows, row)
 	}
 	return page{Title: "Quality control", At: "/quality", Template: "quality", Data: d, Command: shown(filter.Command("documents", query, f))}, nil

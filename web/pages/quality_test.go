@@ -46,8 +46,8 @@ func TestQualityControl(t *testing.T) {
 	of := "/documents/add/" + reporttest.GoodZip + "/" + strings.Repeat("a", 64) + "/" + specimen
 	document := "/files/add/" + reporttest.GoodZip + "/documents/" + specimen
 
-	says(t, reader, "/quality", http.StatusOK, "1 document awaiting", ">"+specimen+"<", "nothing yet", "!experiment.impc.xml", "!Accept …", "tributary documents --qc awaiting --sort name")
-	says(t, wrangler, "/quality?centre=h", http.StatusOK, "1 document awaiting", `href="/t`+of+`/accept">Accept …`, `href="/t`+of+`/hold">Hold …`)
+	says(t, reader, "/quality", http.StatusOK, "1 document awaiting", ">"+specimen+"<", "nothing yet", "!experiment.impc.xml", "!Accept …", "!>Decide<", "tributary documents --qc awaiting --sort name")
+	says(t, wrangler, "/quality?centre=h", http.StatusOK, "1 document awaiting", ">Decide<", `href="/t`+of+`/accept">Accept …`, `href="/t`+of+`/hold">Hold …`)
 	says(t, wrangler, "/quality?centre=Ics", http.StatusNotFound)
 	says(t, wrangler, "/quality?qc=held", http.StatusOK, "There is no document of which this is so", "0 documents held")
 	says(t, wrangler, "/quality?qc=liked", http.StatusBadRequest, "accepted, awaiting, held, questioned")

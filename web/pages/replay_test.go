@@ -86,8 +86,9 @@ func TestAShadowIsComparedAndPromoted(t *testing.T) {
 		want   string
 	}{
 		{nil, http.StatusBadRequest, "say why"},
-		{url.Values{"reason": {"agreed"}}, http.StatusSeeOther, ""},
-		{url.Values{"reason": {"agreed"}}, http.StatusConflict, "by replay 2: it was promoted before"},
+		{url.Values{"reason": {"agreed"}}, http.StatusBadRequest, "what was typed to confirm it is not try"},
+		{url.Values{"reason": {"agreed"}, "confirm": {"try"}}, http.StatusSeeOther, ""},
+		{url.Values{"reason": {"agreed"}, "confirm": {"try"}}, http.StatusConflict, "by replay 2: it was promoted before"},
 	} {
 		if answer, body := send(t, server, "/replays/try/promote", c.form); answer.StatusCode != c.status || !strings.Contains(body, c.want) {
 			t.Errorf("promote %v: %d, want %d and %q\n%s", c.form, answer.StatusCode, c.status, c.want, body)

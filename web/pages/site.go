@@ -237,17 +237,6 @@ type frame struct {
 	Moment chooser
 }
 
-// places are a group of the side list.
-type places struct {
-	Name  string
-	Pages []place
-}
-
-type place struct {
-	Address, Name string
-	Current       bool
-}
-
 // events is the address that tells of changes from now on.
 func (s *Site) events(ctx context.Context) string {
 	if s.Position == nil {
@@ -259,30 +248,5 @@ func (s *Site) events(ctx context.Context) string {
 func (s *Site) eventsAfter(position string) string { return s.to("/events", "after", position) }
 
 func (s *Site) frame(r *http.Request, p page, events string) frame {
-	f := frame{page: p, Site: s, Person: access.From(r.Context()), Theme: themeOf(r), Now: s.Now().UTC(), Events: events, Then: s.then, Moment: s.chooser(r, p)}
-	f.Places = []places{
-		{"Now", []place{{Address: "/", Name: "Now"}, {Address: "/files", Name: "Files"}, {Address: "/documents", Name: "Documents"}, {Address: "/tail", Name: "Events"}}},
-		{"Where from", []place{{Address: "/sources", Name: "Sources"}, {Address: "/centres", Name: "Centres"}, {Address: "/sessions", Name: "Sessions"}}},
-		{"To do", []place{{Address: "/dead-letters", Name: "Dead letters"}, {Address: "/replays", Name: "Replays"}, {Address: "/findings", Name: "Findings"}, {Address: "/quality", Name: "Quality control"}}},
-		{"Ask", []place{{Address: "/diff", Name: "Changes"}, {Address: "/analytics", Name: "Analytics"}, {Address: "/lineage", Name: "Lineage"}, {Address: "/sql", Name: "SQL"}}},
-	}
-	ask := &f.Places[len(f.Places)-1]
-	if s.Past != nil {
-		f.Places[0].Pages = append(f.Places[0].Pages, place{Address: "/notices", Name: "Notices"})
-	}
-	if s.Why != nil {
-		ask.Pages = append(ask.Pages, place{Address: "/why", Name: "Why"})
-	}
-	if s.Control != nil {
-		ask.Pages = append(ask.Pages, place{Address: "/questions", Name: "Questions"})
-	}
-	if f.Person.Role >= access.Wrangler {
-		ask.Pages = append(ask.Pages, place{Address: "/audit", Name: "Audit log"})
-	}
-	for i := range f.Places {
-		for j := range f.Places[i].Pages {
-			f.Places[i].Pages[j].Current = f.Places[i].Pages[j].Address == p.At
-		}
-	}
-	return f
+	return frame{page: p, Site: s, Person: access.From(r.Context()), Theme: themeOf(r), Places: s.places(r.Context(), p.At, p.At != ""), Now: s.Now().UTC(), Events: events, Then: s.then, Moment: s.chooser(r, p)}
 }

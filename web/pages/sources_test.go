@@ -71,7 +71,7 @@ func TestSourcesThatAreLate(t *testing.T) {
 	answers(t, server, "/sources/harwell", http.StatusOK, "harwell answers, but nothing new has come for longer than usual.",
 		"<bdi>9 listed, 3 new, 3 taken up (2,000 bytes), passed over: edit</bdi>", "<bdi>9 listed, passed over: edit</bdi>")
 	answers(t, server, "/", http.StatusOK,
-		`<p class="notice late"><a href="/t/sources/harwell"><bdi>harwell</bdi></a> is late: <bdi>nothing new since 2026-12-03 10:00:00Z; pauses`)
+		`<div class="notice late"><p><a href="/t/sources/harwell"><bdi>harwell</bdi></a> is late: <bdi>nothing new since 2026-12-03 10:00:00Z; pauses`)
 	failed := poll(31, "0")
 	failed[1].Status, failed[1].Exception = "failed", "host_key_mismatch"
 	reporttest.Add(t, tracker, failed...)

@@ -43,10 +43,13 @@
     }
   }
 
+  // parts are what a newer page replaces.
+  const parts = 'section[id], .side ul[id]';
+
   // sections knows the parts of the page as the server made them, and which newer ones
   // wait until nobody points at the old, is in it, or has written or marked something there.
   const sections = (() => {
-    const made = new Map(all('section[id]').map(s => [s.id, s.outerHTML]));
+    const made = new Map(all(parts).map(s => [s.id, s.outerHTML]));
     const waiting = new Map();
     const written = field => /checkbox|radio/.test(field.type) ? field.checked !== field.defaultChecked : 'defaultValue' in field && field.value !== field.defaultValue;
     const inUse = s => matchMedia('(hover: hover)').matches && s.matches(':hover')
@@ -75,7 +78,7 @@
       return waiting.size > 0;
     }
     function take(page) {
-      for (const old of all('section[id]')) {
+      for (const old of all(parts)) {
         const next = page.getElementById(old.id);
         if (next && next.outerHTML !== made.get(old.id)) waiting.set(old.id, next);
         else waiting.delete(old.id);
@@ -256,6 +259,29 @@
     });
   }
 
+  // ask shows the form of an order in a dialog of the page that offers it, instead of as a
+  // page of its own, as it is without a script and where something is wrong with it.
+  async function ask(link) {
+    const dialog = document.createElement('dialog');
+    dialog.className = 'dialog';
+    dialog.setAttribute('aria-label', link.textContent);
+    dialog.append('What it would do is being asked …', button('Not now', () => dialog.close()));
+    dialog.addEventListener('close', () => { dialog.remove(); link.focus(); });
+    $('main').append(dialog);
+    dialog.showModal();
+    let form;
+    try {
+      const answer = await fetch(link.href);
+      form = answer.ok && !answer.redirected && new DOMParser().parseFromString(await answer.text(), 'text/html').getElementById('order');
+    } catch { // the page says why
+    }
+    if (!dialog.open) return;
+    if (!form) { location.assign(link.href); return; }
+    dialog.replaceChildren(document.adoptNode(form));
+    $('a.btn', form).addEventListener('click', event => { event.preventDefault(); dialog.close(); });
+    ($('input:not([type=hidden])', form) ?? $('.btn', form)).focus();
+  }
+
   // theme keeps what was chosen; the style sheet obeys the radios by itself.
   function theme(form) {
     form.addEventListener('change', () => fetch(form.action, { method: 'POST', body: new URLSearchParams(new FormData(form)), redirect: 'manual' }).catch(() => {}));
@@ -279,6 +305,12 @@
   }
 
   dress(document);
+  document.addEventListener('click', event => {
+    const link = event.target.closest('a[data-ask]');
+    if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    ask(link);
+  });
   for (const slider of all('.tm [type=range]')) along(slider);
   if ($('.switch')?.closest('form')) theme($('.switch').closest('form'));
   const bar = $('.live[data-events]');
