@@ -162,7 +162,7 @@ func (t *trial) leave(left []control.LeftOut) {
 			n = 0
 		}
 		counted[kind] = true
-		t.rows[t.reason[l.Reason]].note(l.Action, l.Name, beside, int64(n))
+		t.rows[t.reason[l.Reason]].note(l.Action, l.Name, beside, n)
 	}
 }
 

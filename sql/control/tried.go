@@ -28,8 +28,8 @@ func LeftShown(ctx context.Context, q pg.Querier, source string) ([]ShownFile, e
 // already, and to what is passed over the entries that are no files of ours, as far as their
 // names are kept. All says that no more are passed over than are kept.
 func ListShown(ctx context.Context, c pg.Querier, source string) (all bool, err error) {
-	if err := pg.Exec(ctx, c, "list what "+source+" shows", `INSERT INTO pg_temp.listed (file, action, name, size, mtime, exception, message, precision, yearless, known, centre, file_date, file_inc)
-		SELECT h.file, h.action, h.name, h.size, h.mtime, '', '', h.mtime_precision, false, false, f.centre, f.file_date, f.file_inc
+	if err := pg.Exec(ctx, c, "list what "+source+" shows", `INSERT INTO pg_temp.listed (file, action, name, size, mtime, precision, exception, yearless, message, known, centre, file_date, file_inc)
+		SELECT h.file, h.action, h.name, h.size, h.mtime, h.mtime_precision, '', false, '', false, f.centre, f.file_date, f.file_inc
 		FROM control.hosting h LEFT JOIN control.file f ON f.id = h.file WHERE h.source = $1 AND h.state = 'present' ON CONFLICT DO NOTHING`, source); err != nil {
 		return false, err
 	}
