@@ -73,7 +73,7 @@ func TestServerAnswersTheSameToOperators(t *testing.T) {
 		"centres links", "centres links H -o json", "centres report H", "centres report h -o html --errors 1", "centres report nobody", "centres report H --since soon",
 		"sources expect", "sources expect harwell -o json", "sources expect nowhere", "sources expect --strict -o csv", "files held", "files held -o json",
 		"sources export", "sources export harwell", "sources export nowhere", "sources check folder", "sources check folder -o json",
-		"sources test-filter harwell", "sources test-filter harwell filters=[{exclude:*.tmp}] -o json", "sources test-filter harwell min_size=1kB max_age=48h", "sources test-filter harwell min_size=1kB max_size=1", "sources test-filter nowhere", "sources test-filter harwell filters=[{colour:red}]",
+		"sources test-filter harwell", "sources test-filter harwell filters=[{exclude:*.tmp}] -o json", "sources test-filter harwell min_size=1kB max_age=48h", "sources test-filter harwell latest_only=true done_file=*.ok", "sources test-filter harwell min_size=1kB max_size=1", "sources test-filter nowhere", "sources test-filter harwell filters=[{colour:red}]",
 		"files announce folder add/none.zip", "files announce folder add/none.zip x -o json --reason mice", "files announce nowhere add/none.zip", "sources apply -f nothing.yaml", "centres apply",
 		"documents show " + document, "documents show " + document + " -o json", "documents show add/none.zip/a.xml", "documents show none",
 		"documents qc accept " + loaded + " --dry-run", "documents qc hold " + loaded + " --reason mice --dry-run -o json", "documents qc question " + document + " --reason mice", "documents qc hold " + loaded, "documents qc accept add/none.zip/a.xml",

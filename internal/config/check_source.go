@@ -31,6 +31,7 @@ func (d *decoder) checkSources(sources []Source) {
 const mostDescription = 500
 
 func (d *decoder) checkSource(s *Source, at string) {
+	d.checkPlain(reflect.ValueOf(s).Elem(), at)
 	if s.ID == "" {
 		d.problem(at+".id", "is missing: give the source a short name that stays")
 	} else if !regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`).MatchString(s.ID) {
@@ -139,7 +140,7 @@ func (d *decoder) sourceURL(s *Source, at string) remote.Target {
 		return remote.Target{}
 	}
 	t, err := connectors.All().ParseURL(s.URL)
-	if err != nil {
+	if err != nil && !d.hasProblem(at) {
 		d.problem(at, "%s", strings.TrimPrefix(err.Error(), "url "))
 	}
 	return t

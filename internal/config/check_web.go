@@ -65,7 +65,7 @@ func (d *decoder) checkOIDC(o OIDC) {
 func (d *decoder) browsers(at, address string) {
 	u, err := url.Parse(address)
 	switch {
-	case err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "":
+	case err != nil || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "":
 		d.problem(at, "%q is no address: write one such as https://id.example.org", address)
 	case u.Scheme != "https" && (u.Scheme != "http" || !loopback(u.Hostname())):
 		d.problem(at, "%s is without TLS, so that others can read who logs in on the way: write https://…", address)

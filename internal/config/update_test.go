@@ -125,7 +125,7 @@ func TestParseSourcesRefuses(t *testing.T) {
 		"sources: [{id: a, centre: H, url: 'file:///x', state: asleep}]":                                                   "sources[0].state",
 		"sources: [{id: a, centre: H, url: 'file:///x', window: night}]":                                                   "sources[0].window: unknown key",
 		"sources: [{id: a, centre: H, url: 'file:///" + strings.Repeat("x", MaxDefinition) + "'}]":                         "go along with each job",
-		`sources: [{id: a, centre: H, url: "file:///x\0y"}]`:                                                               "a value holds a NUL",
+		`sources: [{id: a, centre: H, url: "file:///x\0y"}]`:                                                               `sources[0].url: holds the control character '\x00': take it out`,
 		"kafka: {}":  "kafka: unknown key",
 		"sources: [": "not valid YAML",
 	} {

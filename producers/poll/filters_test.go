@@ -42,7 +42,7 @@ func TestFilteredEntriesAreLeft(t *testing.T) {
 	if got := b.text("SELECT string_agg(name || ' ' || reason || ' ' || rule, ', ' ORDER BY ordinal) FROM control.ignored"); got != want {
 		t.Errorf("ignored: %s, want %s", got, want)
 	}
-	got, err := sources.TestFilters(t.Context(), b.deps.Pool, config.Source{ID: "src", Filters: config.Filters{{Exclude: "edit/*"}, {Exclude: "*2031*"}}}, b.now)
+	got, err := b.tries(config.Source{ID: "src", Filters: config.Filters{{Exclude: "edit/*"}, {Exclude: "*2031*"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +101,7 @@ func TestBoundsAreTried(t *testing.T) {
 	} {
 		tried := src
 		tc.change(&tried)
-		got, err := sources.TestFilters(t.Context(), b.deps.Pool, tried, b.now)
+		got, err := b.tries(tried)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -112,7 +112,7 @@ func TestBoundsAreTried(t *testing.T) {
 	// By the server's clock, which is two hours ahead, the youngest is older than an hour.
 	b.exec(`UPDATE control.source SET clock = '{"server": "host:22", "told": {"least": 7200000000000, "most": 7200000000000}}'`)
 	src = config.Source{ID: "src", MinAge: config.Duration(time.Hour)}
-	got, err := sources.TestFilters(t.Context(), b.deps.Pool, src, b.now)
+	got, err := b.tries(src)
 	if d := cmp.Diff([]sources.Filtered{{Filter: "min_age: 1h"}, {Taken: true, Entries: 8, First: in(1)}}, got); err != nil || d != "" {
 		t.Errorf("by its clock (- want, + got):\n%s%v", d, err)
 	}
@@ -130,5 +130,48 @@ func TestFilteredEntriesAreNoSample(t *testing.T) {
 	b.listing()
 	if got := b.ended(); got != "complete " || len(b.server.opened) > 0 {
 		t.Errorf("the poll ended %s, and opened %v", got, b.server.opened)
+	}
+}
+
+// TestDoneFilesThatAreNotKnown holds that nothing is said to wait for its done-file where
+// not all names are kept of what lies beside files, and that it is told.
+func TestDoneFilesThatAreNotKnown(t *testing.T) {
+	b := newBench(t)
+	b.once = true
+	for day := range 3 {
+		b.server.show(named(day+1), 10)
+	}
+	b.server.show("H.2026-01-01.1.impc.ok", 0)
+	b.server.show("H.2026-01-02.1.impc.ok", 0)
+	src := b.defined()
+	src.DoneFile = "*.ok"
+	for _, tc := range []struct {
+		keep int
+		want []sources.Filtered
+	}{
+		{2, []sources.Filtered{{Filter: "done_file: *.ok", Entries: 1, First: "add/" + named(3), Beside: "H.2026-01-03.1.impc.ok"}, {Taken: true, Entries: 2, First: "add/" + named(1)}}},
+		{1, []sources.Filtered{{Filter: "done_file: *.ok", Unknown: true}, {Taken: true, Entries: 3, First: "add/" + named(1)}}},
+	} {
+		b.cfg.MaxIgnored = tc.keep
+		b.listing()
+		got, err := b.tries(src)
+		if d := cmp.Diff(tc.want, got); err != nil || d != "" {
+			t.Errorf("with %d names that are kept (- want, + got):\n%s%v", tc.keep, d, err)
+		}
+	}
+}
+
+// TestWhatWasTakenAwayIsTheLatest holds that what we took away at a source keeps older files
+// from being the latest, also where it is only tried.
+func TestWhatWasTakenAwayIsTheLatest(t *testing.T) {
+	b := newBench(t)
+	b.once = true
+	b.server.show(named(1), 10)
+	b.server.show(named(3), 10)
+	b.listing()
+	b.exec("UPDATE control.hosting SET state = 'done_with' WHERE name = $1", named(3))
+	got, err := b.tries(config.Source{ID: "src", LatestOnly: true})
+	if d := cmp.Diff([]sources.Filtered{{Filter: "latest_only: true", Entries: 1, First: "add/" + named(1), Beside: named(3)}, {Taken: true}}, got); err != nil || d != "" {
+		t.Errorf("what is tried (- want, + got):\n%s%v", d, err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"tributary/internal/listing"
 	"tributary/internal/remote"
+	"tributary/producers/sources"
 	"tributary/schemas"
 	"tributary/sql/control"
 )
@@ -189,7 +190,7 @@ func (l *listed) add(action string, e remote.Entry) error {
 	}
 	row := control.Entry{File: schemas.FileID(action, name), Action: action, Name: name, Size: e.Size, Invalid: e.Invalid, Message: remote.Clean(e.Message), Precision: milliseconds(e.Precision), Yearless: e.Yearless, Known: e.Known, Attributes: e.Attributes}
 	if l.poll.source.LatestOnly {
-		l.nameOf(&row)
+		sources.ReadName(&row, l.s.deps.Profile, l.s.deps.Centres)
 	}
 	l.c.clock.shows(e)
 	switch t := e.ModTime.UTC().Truncate(time.Microsecond); {

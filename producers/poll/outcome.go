@@ -51,7 +51,7 @@ func (s *Poller) poll(ctx context.Context, p control.Poll, log *slog.Logger) err
 	if err := control.CreateListing(ctx, conn); err != nil {
 		return err
 	}
-	defer func() { empty(ctx, conn, c.listed+c.ignored.total) }()
+	defer func() { _ = control.EmptyListing(ctx, conn, c.listed+c.ignored.total) }() // the next poll on this connection empties it too
 	var src config.Source
 	var cfg remote.Config
 	if err := c.trace.Do("configuration", func() (string, error) {
@@ -132,13 +132,6 @@ func (s *Poller) leaveAlone(ctx context.Context, q pg.Querier, p control.Poll, a
 func untakable(err error) bool {
 	unread, crowded := (*sampleError)(nil), (*crowdedError)(nil)
 	return errors.As(err, &unread) || errors.As(err, &crowded)
-}
-
-// empty gives back what a listing takes in the database.
-func empty(ctx context.Context, conn *pgxpool.Conn, entries int) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
-	defer cancel()
-	_ = control.EmptyListing(ctx, conn, entries) // the next poll on this connection empties it too
 }
 
 // listInTime lists within the time that a poll has for it.

@@ -95,27 +95,3 @@ func IgnoredOf(ctx context.Context, q pg.Querier, source string, behind, limit i
 	}
 	return total, kept, nil
 }
-
-// ShownFile is a file as a source shows it.
-type ShownFile struct {
-	Directory, Name string
-	Seen
-}
-
-// EachShown calls each with every file that a source shows as far as is known, by
-// directory and name: what it hosts, and of what its filters and other keys leave the
-// names that are kept, as they were shown last.
-func EachShown(ctx context.Context, q pg.Querier, source string, each func(ShownFile)) error {
-	var e ShownFile
-	for err := range pg.Each(ctx, q, "read what "+source+" shows", []any{&e.Directory, &e.Name, &e.Size, &e.ChangedBy}, `WITH left_out AS MATERIALIZED (SELECT directory, name, size, changed_by FROM control.ignored
-			WHERE source=$1 AND reason IN ('filtered', 'no_done_file', 'too_small', 'too_large', 'too_young', 'too_old', 'not_latest'))
-		SELECT action, name, size, mtime + mtime_precision * interval '1 millisecond' FROM control.hosting h WHERE source=$1 AND state='present'
-			AND NOT EXISTS (SELECT FROM left_out l WHERE l.directory = h.action AND l.name = h.name)
-		UNION SELECT directory, name, size, changed_by FROM left_out ORDER BY 1, 2`, source) {
-		if err != nil {
-			return err
-		}
-		each(e)
-	}
-	return nil
-}

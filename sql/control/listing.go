@@ -96,8 +96,11 @@ const (
 )
 
 // EmptyListing gives back the room that a listing of so many entries takes. Where these are
-// few it deletes them, and gives the room back some polls later.
+// few it deletes them, and gives the room back some polls later. It does so also where ctx
+// has ended.
 func EmptyListing(ctx context.Context, c *pgxpool.Conn, entries int) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer cancel()
 	noted := c.Conn().PgConn().CustomData()
 	is, _ := noted[listingKey].(listingState)
 	is, sql := listingState{empty: true, dead: is.dead + entries}, deleteListing

@@ -184,7 +184,7 @@ func people(t *testing.T, pool *pgxpool.Pool, file string) {
 	_, fetching := control.Fetching(t.Context(), pool)
 	_, given := control.GivenPosition(t.Context(), pool)
 	_, _, ignored := control.IgnoredOf(t.Context(), pool, ownSource, 0, 0)
-	shown := control.EachShown(t.Context(), pool, ownSource, func(control.ShownFile) {})
+	_, shown := control.LeftShown(t.Context(), pool, ownSource)
 	forgotten := control.ForgetDirectories(t.Context(), pool, "nobody")
 	minimal := pg.InTx(t.Context(), pool, func(tx pgx.Tx) error {
 		return control.PutDirectories(t.Context(), tx, "nobody", control.Directories{})

@@ -87,14 +87,21 @@ func rest(t *testing.T, pool *pgxpool.Pool, s *schedule.Scheduler, listed int) {
 	if _, err := control.StopTaking(t.Context(), conn, control.Poll{ID: schemas.LiveRun}, waiting); !errors.Is(err, pgx.ErrNoRows) {
 		t.Error(err)
 	}
-	if older, err := control.LeaveOlder(t.Context(), conn, ownSource, true, 1); err != nil || len(older) != 0 {
+	of := control.Leaving{Source: ownSource, Limit: 1}
+	if older, err := control.LeaveOlder(t.Context(), conn, of, true); err != nil || len(older) != 0 {
 		t.Errorf("%d entries are not the latest, of a listing whose names nobody has read: %v", len(older), err)
 	}
-	if undone, err := control.LeaveUnready(t.Context(), conn, ownSource, nil, true, "", ".done", 1); err != nil || len(undone) != 1 {
+	if undone, err := control.LeaveUnready(t.Context(), conn, of, nil, true, "", ".done"); err != nil || len(undone) != 1 {
 		t.Errorf("%d entries wait for their done-files: %v", len(undone), err)
 	}
-	if unfit, err := control.LeaveUnfit(t.Context(), conn, ownSource, control.Fit{MaxSize: 1}, 1); err != nil || len(unfit) > 1 {
+	if unfit, err := control.LeaveUnfit(t.Context(), conn, of, control.Fit{MaxSize: 1}); err != nil || len(unfit) > 1 {
 		t.Errorf("%d entries are too large: %v", len(unfit), err)
+	}
+	if _, err := control.ListShown(t.Context(), conn, ownSource); err != nil {
+		t.Error(err)
+	}
+	if err := control.Unlist(t.Context(), conn, []string{entries[0].File}); err != nil {
+		t.Error(err)
 	}
 	if err := control.EmptyListing(t.Context(), conn, listed); err != nil {
 		t.Error(err)

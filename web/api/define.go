@@ -112,7 +112,7 @@ func (a *API) definitions() {
 		}
 		return &struct{ Body Checked }{out}, nil
 	})
-	huma.Register(a.huma, changing("testFilters", "/sources/{id}/test-filter", "Say what a source's filters, and its bounds of size and age, do to what its last listings showed: as they are or would be"), func(ctx context.Context, in *tryDefinition) (*struct{ Body []sources.Filtered }, error) {
+	huma.Register(a.huma, changing("testFilters", "/sources/{id}/test-filter", "Say what a source's filters, and other keys that leave files (min_size, max_size, max_age, latest_only, done_file, min_age), do to what its last listings showed: as they are or would be"), func(ctx context.Context, in *tryDefinition) (*struct{ Body []sources.Filtered }, error) {
 		ctx, cancel := context.WithTimeout(ctx, timeout)
 		defer cancel()
 		values, err := in.Body.values()

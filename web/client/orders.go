@@ -112,8 +112,8 @@ func (c *Client) Announce(ctx context.Context, source string, paths []string, re
 	return all, nil
 }
 
-// TestFilters tells what filters and bounds of a source do, as they are or with other
-// keys, as sources.TestFilters does.
+// TestFilters tells what filters of a source do, and other keys that leave files, as they are
+// or with other values, as [sources.Registry.TestFilters] does.
 func (c *Client) TestFilters(ctx context.Context, source string, keys map[string]any) (done []sources.Filtered, err error) {
 	return done, c.send(ctx, "/sources/"+url.PathEscape(source)+"/test-filter", Defined{Keys: keys}, &done)
 }

@@ -167,14 +167,14 @@ func (d *Deps) registered(ctx context.Context, fn func(pgx.Tx, sources.Registry)
 	return err
 }
 
-// Filtered tells what filters and bounds of a source, as it would be with other values, do to
-// what its last listings showed.
+// Filtered tells what the filters of a source, and other keys that leave files, would do with
+// other values to what its last listings showed.
 func (d *Deps) Filtered(ctx context.Context, w Definition) ([]sources.Filtered, error) {
 	src, err := d.With(ctx, w)
 	if err != nil {
 		return nil, err
 	}
-	return sources.TestFilters(ctx, d.Control, src, d.Registry.Now())
+	return d.Registry.TestFilters(ctx, d.Control, src)
 }
 
 // Check connects to a source as it would be with other values, from this process, and

@@ -130,6 +130,12 @@ func TestDefineSource(t *testing.T) {
 	if _, body := send(t, server, "/sources/new/edit", edit("filters", `[{exclude: "*_test.zip"}]`, "do", "filters")); !strings.Contains(body, "*_test.zip</bdi>") || !strings.Contains(body, "none fits") {
 		t.Errorf("filters tried:\n%s", body)
 	}
+	p.Exec(`INSERT INTO control.file (id, name, action, centre, file_date, file_inc) SELECT gen_random_uuid(), 'H.2026-01-0' || n || '.1.impc.zip', 'add', 'H', ('2026-01-0' || n)::date, 1 FROM generate_series(1, 2) n`)
+	p.Exec(`INSERT INTO control.hosting (source, file, action, name, look, size, listed_at, settled, state) SELECT 'new', id, action, name, 1, 1, now(), true, 'present' FROM control.file WHERE name LIKE 'H.2026-01-0_.1.%'`)
+	p.Exec("UPDATE control.source SET ignored = 1 WHERE id = 'new'")
+	if _, body := send(t, server, "/sources/new/edit", edit("latest_only", "true", "done_file", "*.ok", "do", "filters")); !strings.Contains(body, "H.2026-01-01.1.impc.zip</bdi>, left for <bdi>H.2026-01-02.1.impc.zip") || !strings.Contains(body, "not known: of what lies beside files") {
+		t.Errorf("what else leaves files, tried:\n%s", body)
+	}
 	if answer, _ := send(t, server, "/sources/new/edit", edit("interval", "2h", "do", "save")); answer.StatusCode != http.StatusSeeOther || !strings.Contains(standing("new"), `"interval": "2h`) {
 		t.Errorf("changed: %d %s", answer.StatusCode, standing("new"))
 	}
