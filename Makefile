@@ -33,7 +33,7 @@ SHORTLY := $(if $(LONG),,-short)
 # to make as memory does while as many are removed.
 test test-race test-plain test-without-race: export TMPDIR := $(shell mk/scratch)
 # The program under test is the one that make engines needs and has built.
-test test-plain: export TRIBUTARY_BINARY := $(abspath $(BIN))
+test test-race test-plain test-without-race: export TRIBUTARY_BINARY := $(abspath $(BIN))
 GOVULNCHECK ?= v1.9.0
 
 .PHONY: help
