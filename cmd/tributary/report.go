@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tributary/queries/columnar"
 	"tributary/queries/plot"
 	"tributary/queries/recipe"
 	"tributary/queries/report"
@@ -107,7 +108,7 @@ func newReport(c *cli) *cobra.Command {
 				return err
 			}
 			return c.tellRecipe(r, *picture, *output, func(w io.Writer, format string) error {
-				return report.SQL(cmd.Context(), store, r.Statement, w, format)
+				return columnar.SQL(cmd.Context(), store, r.Statement, w, format)
 			})
 		})
 	}

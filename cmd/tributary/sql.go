@@ -85,7 +85,7 @@ func newSQL(c *cli) *cobra.Command {
 		return c.open(cmd.Context(), n, func(s *stores) error {
 			s.asked = *store
 			return c.into(*to, *force, func(w io.Writer) error {
-				return report.SQL(cmd.Context(), s.ask(*store, *timeout), statement, w, *output)
+				return columnar.SQL(cmd.Context(), s.ask(*store, *timeout), statement, w, *output)
 			})
 		})
 	}

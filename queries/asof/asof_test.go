@@ -309,6 +309,12 @@ func TestHowFarTheHistoryGoes(t *testing.T) {
 		if n := count(t, q, "SELECT count(*) FROM tracker.zip_action"); n != 0 {
 			t.Errorf("%d files before the beginning", n)
 		}
+		if n := count(t, q, "SELECT count(*) FROM pg_description d JOIN pg_class c ON c.oid = d.objoid WHERE c.relnamespace = pg_my_temp_schema()"); n != 0 {
+			t.Errorf("%d comments were made that nobody reads", n)
+		}
+		if n := count(t, q, "SELECT count(*) FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid WHERE c.relnamespace = pg_my_temp_schema() AND NOT i.indisunique"); n != 4 {
+			t.Errorf("%d indexes that keep no rows apart, not the 4 that are asked", n)
+		}
 		if _, err := report.Show(t.Context(), q, first, ""); !errors.Is(err, report.ErrNotFound) {
 			t.Errorf("the story of a file before the beginning: %v", err)
 		}

@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
-
-	"tributary/queries/columnar"
 )
 
 // Store is a database that can be asked in SQL, for reading only.
@@ -52,9 +50,6 @@ func SQL(ctx context.Context, store Store, statement string, w io.Writer, format
 	if err != nil {
 		return err
 	}
-	if format == columnar.Parquet || format == columnar.Arrow {
-		return columns(ctx, store, statement, w, format)
-	}
 	var out *Output
 	var names []string
 	err = store.query(ctx, statement, func(fields []arrow.Field) error {
@@ -80,14 +75,25 @@ func SQL(ctx context.Context, store Store, statement string, w io.Writer, format
 	return err
 }
 
-// columns writes the rows of a statement as a file of columns.
-func columns(ctx context.Context, store Store, statement string, w io.Writer, format string) error {
-	var out *columnar.Writer
+// Rows takes the rows of an answer, with the values as files of columns take them.
+type Rows interface {
+	Row(values []any) error
+	Close() error
+}
+
+// Columns is [SQL] for a file of columns, which open begins when the columns are known:
+// package columnar has it.
+func Columns(ctx context.Context, store Store, statement string, open func([]arrow.Field) (Rows, error)) error {
+	statement, err := reading(statement)
+	if err != nil {
+		return err
+	}
+	var out Rows
 	var values []any
-	err := store.query(ctx, statement, func(fields []arrow.Field) error {
+	err = store.query(ctx, statement, func(fields []arrow.Field) error {
 		values = make([]any, len(fields))
 		var err error
-		out, err = columnar.New(w, format, fields)
+		out, err = open(fields)
 		return err
 	}, func(cells []cell) error {
 		for i, c := range cells {

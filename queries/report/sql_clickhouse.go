@@ -16,7 +16,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/google/uuid"
 
-	"tributary/queries/columnar"
+	"tributary/queries/columnar/columntype"
 )
 
 // ClickHouse is the history's database, asked with the setting readonly = 1.
@@ -60,7 +60,7 @@ func (c ClickHouse) query(ctx context.Context, sql string, header func([]arrow.F
 	names, types := rows.Columns(), rows.ColumnTypes()
 	fields := make([]arrow.Field, len(names))
 	for i, t := range types {
-		fields[i] = arrow.Field{Name: names[i], Type: columnar.ClickHouseType(t.DatabaseTypeName()), Nullable: true}
+		fields[i] = arrow.Field{Name: names[i], Type: columntype.ClickHouse(t.DatabaseTypeName()), Nullable: true}
 	}
 	if err := header(fields); err != nil {
 		return err

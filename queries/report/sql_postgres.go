@@ -14,7 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"tributary/queries/columnar"
+	"tributary/queries/columnar/columntype"
 )
 
 // Postgres is a schema of Postgres, asked on a connection of a role that may
@@ -98,7 +98,7 @@ func (p Postgres) rows(ctx context.Context, tx pgx.Tx, sql string, header func([
 	fields := rows.FieldDescriptions()
 	names := make([]arrow.Field, len(fields))
 	for i, f := range fields {
-		names[i] = arrow.Field{Name: f.Name, Type: columnar.PostgresType(f.DataTypeOID, f.TypeModifier), Nullable: true}
+		names[i] = arrow.Field{Name: f.Name, Type: columntype.Postgres(f.DataTypeOID, f.TypeModifier), Nullable: true}
 	}
 	begun := false
 	cells := make([]cell, len(fields))

@@ -50,7 +50,7 @@ func together() map[string]string {
 		"(queries/report.Postgres).show":                    "the schemas that are there: GRANT takes no parameter",
 		"queries/report.QualityStands":                      "a sum for each way in which documents stand in quality control",
 		"queries/report.SQL":                                "what a person asks",
-		"queries/report.columns":                            "what a person asks",
+		"queries/report.Columns":                            "what a person asks",
 		"queries/report.streamWith":                         "the conditions, the order and the limit of a filter",
 		"recovery/replay.ask":                               "the predicate that a person gives",
 		"recovery/replay.findPhase":                         "the predicate that a person gives, and where the versions of the phase stand",

@@ -9,11 +9,12 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"tributary/queries/columnar"
 	"tributary/queries/report"
 	"tributary/sql/history/recipes"
 )
 
-// Write writes all rows of a statement as they come, in a format of report.SQL. One that
+// Write writes all rows of a statement as they come, in a format of columnar.SQL. One that
 // the store refuses, or that would write, is a RefusedError, of which a part may have been
 // written.
 func (a *Asker) Write(ctx context.Context, store, statement string, w io.Writer, format string) error {
@@ -22,7 +23,7 @@ func (a *Asker) Write(ctx context.Context, store, statement string, w io.Writer,
 		return ErrNoStore
 	}
 	return refusedBy(ctx, a.One(ctx, func() error {
-		return report.SQL(ctx, asked(StatementTime), statement, w, format)
+		return columnar.SQL(ctx, asked(StatementTime), statement, w, format)
 	}))
 }
 
@@ -30,7 +31,7 @@ func (a *Asker) Write(ctx context.Context, store, statement string, w io.Writer,
 // parameters; the error is as those of Recipe.
 func (a *Asker) WriteRecipe(ctx context.Context, r recipes.Recipe, query url.Values, w io.Writer, format string) error {
 	return a.History(ctx, r, query, func(store report.ClickHouse) error {
-		return report.SQL(ctx, store, r.Statement, w, format)
+		return columnar.SQL(ctx, store, r.Statement, w, format)
 	})
 }
 

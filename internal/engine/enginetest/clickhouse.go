@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
@@ -75,9 +76,7 @@ func clickhouseExec(endpoint, sql string) error {
 	return nil
 }
 
-// startClickHouse starts the binary's ClickHouse in a process of its own. A test
-// binary can't start itself in that role, as a package without a TestMain for
-// it would run its tests again; so a small program is built for it.
+// startClickHouse starts the binary's ClickHouse in a process of its own.
 func startClickHouse() (string, error) {
 	found, err := install.Locate("")
 	if err != nil {
@@ -90,18 +89,33 @@ func startClickHouse() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	program := filepath.Join(dir, "clickhouse-child")
-	// What go run links it keeps for the next binary; it is to be copied instead of run.
-	build := exec.Command("go", "run", "-exec", "cp", "tributary/internal/engine/enginetest/child", program)
-	if out, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build the child: %w: %s", err, out)
+	command, err := clickhouseChild(dir)
+	if err != nil {
+		return "", err
 	}
 	s := chdb.New(chdb.Options{
 		Library: found.ChDB, DataDir: filepath.Join(dir, "ch"), Socket: filepath.Join(dir, "ch.sock"),
-		Command: []string{program}, Logger: quiet(),
+		Command: command, Logger: quiet(),
 	})
 	if err := s.Start(context.Background()); err != nil {
 		return "", err
 	}
 	return s.Endpoint(), nil
+}
+
+// clickhouseChild is the program in whose process ClickHouse runs. A test binary can't
+// start itself in that role, as a package without a TestMain for it would run its tests
+// again: the program under test is that program where make has built it, which takes less
+// than to find out whether a small one, which is built in dir otherwise, is still up to date.
+func clickhouseChild(dir string) ([]string, error) {
+	if built := os.Getenv(EnvBinary); built != "" {
+		return []string{built, engine.ChildCommand}, nil
+	}
+	program := filepath.Join(dir, "clickhouse-child")
+	// What go run links it keeps for the next binary; it is to be copied instead of run.
+	build := exec.Command("go", "run", "-exec", "cp", "tributary/internal/engine/enginetest/child", program)
+	if out, err := build.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("build the child: %w: %s", err, out)
+	}
+	return []string{program}, nil
 }

@@ -30,6 +30,9 @@ const EnvRequire = "TRIBUTARY_REQUIRE_ENGINES"
 // that a later one finds it again. One binary at a time uses it.
 const EnvDir = "TRIBUTARY_TEST_DIR"
 
+// EnvBinary names the program under test, by an absolute path, where it has been built.
+const EnvBinary = "TRIBUTARY_BINARY"
+
 // shared is what the tests of one binary share. It is package state because
 // starting a database takes seconds, and because a test binary has no other
 // place that outlives a test and needs no help from the tested package.

@@ -1,4 +1,4 @@
-package report_test
+package columnar_test
 
 import (
 	"bytes"
@@ -73,12 +73,20 @@ func readBack(t *testing.T, format, content string) (columns []column, batches i
 	return columns, batches
 }
 
+// asked is what a store answers.
+func asked(t *testing.T, store report.Store, sql, format string) (string, error) {
+	t.Helper()
+	var out strings.Builder
+	err := columnar.SQL(t.Context(), store, sql, &out, format)
+	return out.String(), err
+}
+
 // exported runs a statement, once for each format of columns, and holds what is
 // read back.
 func exported(t *testing.T, store report.Store, sql string, want []column) {
 	t.Helper()
 	for _, format := range []string{columnar.Parquet, columnar.Arrow} {
-		content, err := sqlOn(t.Context(), store, sql, format)
+		content, err := asked(t, store, sql, format)
 		if err != nil {
 			t.Fatalf("%s: %v", format, err)
 		}
@@ -111,21 +119,21 @@ func TestColumnsOfPostgres(t *testing.T) {
 		"SELECT pg_sleep(60) FROM tracker.no_such_at": "no_such_at",
 	} {
 		for _, format := range []string{columnar.Parquet, columnar.Arrow} {
-			if _, err := sqlOn(t.Context(), store, sql, format); err == nil || !strings.Contains(err.Error(), want) {
+			if _, err := asked(t, store, sql, format); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s as %s: %v", sql, format, err)
 			}
 		}
 	}
 	// However many rows there are, a batch has a bounded number of them.
 	for format := range map[string]bool{columnar.Parquet: true, columnar.Arrow: true} {
-		content, err := sqlOn(t.Context(), store, "SELECT n, 'x' AS t FROM generate_series(1, 150000) n", format)
+		content, err := asked(t, store, "SELECT n, 'x' AS t FROM generate_series(1, 150000) n", format)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if _, batches := readBack(t, format, content); batches != 3 {
 			t.Errorf("%s: %d batches", format, batches)
 		}
-		content, err = sqlOn(t.Context(), store, "SELECT repeat('x', 9000000) AS t FROM generate_series(1, 4) n", format)
+		content, err = asked(t, store, "SELECT repeat('x', 9000000) AS t FROM generate_series(1, 4) n", format)
 		if err != nil {
 			t.Fatal(err)
 		}

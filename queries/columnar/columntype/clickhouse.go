@@ -1,4 +1,4 @@
-package columnar
+package columntype
 
 import (
 	"strconv"
@@ -18,8 +18,8 @@ func ofClickHouse() map[string]arrow.DataType {
 	}
 }
 
-// ClickHouseType is the type of a column for a type of ClickHouse, as it spells it.
-func ClickHouseType(name string) arrow.DataType {
+// ClickHouse is the type of a column for a type of ClickHouse, as it spells it.
+func ClickHouse(name string) arrow.DataType {
 	if t, ok := ofClickHouse()[name]; ok {
 		return t
 	}
@@ -30,13 +30,13 @@ func ClickHouseType(name string) arrow.DataType {
 	args := arguments(inner)
 	switch {
 	case outer == "Nullable" || outer == "LowCardinality":
-		return ClickHouseType(inner)
+		return ClickHouse(inner)
 	case outer == "SimpleAggregateFunction" && len(args) == 2:
-		return ClickHouseType(args[1])
+		return ClickHouse(args[1])
 	case outer == "Array":
-		return arrow.ListOf(ClickHouseType(inner))
+		return arrow.ListOf(ClickHouse(inner))
 	case outer == "Map" && len(args) == 2:
-		return arrow.MapOf(ClickHouseType(args[0]), ClickHouseType(args[1]))
+		return arrow.MapOf(ClickHouse(args[0]), ClickHouse(args[1]))
 	case outer == "DateTime":
 		return arrow.FixedWidthTypes.Timestamp_us
 	case outer == "DateTime64":

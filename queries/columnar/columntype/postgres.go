@@ -1,4 +1,7 @@
-package columnar
+// Package columntype says of which type of Arrow a column of a database is, for files of
+// columns and for those who ask which columns are numbers. It is apart from what writes such
+// files, which is much to link.
+package columntype
 
 import (
 	"github.com/apache/arrow-go/v18/arrow"
@@ -21,9 +24,9 @@ func ofPostgres() map[uint32]arrow.DataType {
 	}
 }
 
-// PostgresType is the type of a column for a type of Postgres with its modifier, as
+// Postgres is the type of a column for a type of Postgres with its modifier, as
 // the server describes the columns of an answer.
-func PostgresType(oid uint32, modifier int32) arrow.DataType {
+func Postgres(oid uint32, modifier int32) arrow.DataType {
 	if oid == pgtype.NumericOID {
 		return numeric(modifier)
 	}
@@ -32,7 +35,7 @@ func PostgresType(oid uint32, modifier int32) arrow.DataType {
 	}
 	if t, ok := pgtype.NewMap().TypeForOID(oid); ok {
 		if list, ok := t.Codec.(*pgtype.ArrayCodec); ok {
-			return arrow.ListOf(PostgresType(list.ElementType.OID, modifier))
+			return arrow.ListOf(Postgres(list.ElementType.OID, modifier))
 		}
 	}
 	return arrow.BinaryTypes.String
