@@ -20,6 +20,7 @@ import (
 	"tributary/internal/remote/connectors"
 	"tributary/internal/remote/remotetest"
 	"tributary/test/servers"
+	"tributary/test/wait"
 )
 
 // script is an FTP server that says what it is told to: by command with its
@@ -152,7 +153,7 @@ func ftpSession(t *testing.T, s *script) remote.Session {
 	}
 	var session remote.Session
 	c := remote.Config{URL: s.start(t), Password: "x"}
-	remotetest.Patiently(t, soon, func(silence time.Duration) (err error) {
+	wait.Longer(t, soon, func(silence time.Duration) (err error) {
 		c.IdleTimeout = silence
 		session, err = connectors.All().Dial(t.Context(), c)
 		return err

@@ -11,6 +11,7 @@ import (
 	"tributary/internal/remote"
 	"tributary/internal/remote/connectors"
 	"tributary/internal/remote/remotetest"
+	"tributary/test/wait"
 )
 
 // A transfer that is broken off ends with whatever the server says of it, also with the
@@ -83,7 +84,7 @@ func TestFTPTransfersOfWhichNothingIsSaid(t *testing.T) {
 				soon = 500 * time.Millisecond
 			}
 			var session remote.Session
-			remotetest.Patiently(t, soon, func(silence time.Duration) (err error) {
+			wait.Longer(t, soon, func(silence time.Duration) (err error) {
 				c.IdleTimeout = silence
 				began.Store(false)
 				if session, err = connectors.All().Dial(t.Context(), c); err != nil {

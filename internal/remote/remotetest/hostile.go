@@ -68,22 +68,6 @@ func Within(exception string, short time.Duration) time.Duration {
 	return 5 * time.Minute
 }
 
-// Patiently calls try with how long a server may be silent until it returns no error: a short
-// time at first, and each time a longer one, as a busy machine makes each answer late, but not
-// by any time. What fails for another reason fails with the longest, too.
-func Patiently(t *testing.T, short time.Duration, try func(silence time.Duration) error) {
-	t.Helper()
-	for silence := short; ; silence *= 4 {
-		err := try(silence)
-		if err == nil {
-			return
-		}
-		if silence > 10*time.Second {
-			t.Fatalf("where a server may be silent for %s: %v", silence, err)
-		}
-	}
-}
-
 // Converse goes through all that a session does, and returns the first error.
 func Converse(t *testing.T, c remote.Config) error {
 	s, err := connectors.All().Dial(t.Context(), c)

@@ -18,6 +18,7 @@ import (
 	"tributary/internal/remote/connectors"
 	"tributary/internal/remote/remotetest"
 	"tributary/test/servers"
+	"tributary/test/wait"
 )
 
 const large = 1 << 20
@@ -162,7 +163,7 @@ func TestSilenceBetweenRequestsIsNoFault(t *testing.T) {
 	srv, _, _ := faultyWorld(t)
 	c := keyConfig(srv)
 	// A silence that ends sessions ends each.
-	remotetest.Patiently(t, 50*time.Millisecond, func(silence time.Duration) error {
+	wait.Longer(t, 50*time.Millisecond, func(silence time.Duration) error {
 		c.IdleTimeout = silence
 		return afterSilence(t, c)
 	})

@@ -132,7 +132,7 @@ func TestASilentServerBehindAJumpHost(t *testing.T) {
 	t.Cleanup(func() { _ = silent.Close() })
 	c := keyConfig(srv)
 	c.URL, c.Jump, c.KnownHosts = "sftp://reader@"+silent.Addr().String()+"/", []string{first}, remotetest.File(t, knownLine(a.Addr, a.HostKey))
-	remotetest.Patiently(t, 2*time.Second, func(silence time.Duration) error {
+	wait.Longer(t, 2*time.Second, func(silence time.Duration) error {
 		c.ConnectTimeout = silence
 		_, err := connectors.All().Dial(t.Context(), c)
 		if remote.Exception(err) != "timed_out" || !strings.Contains(err.Error(), silent.Addr().String()) {
