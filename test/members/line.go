@@ -82,18 +82,21 @@ func bury(c *kgo.Client, addrs []string) {
 	defer other.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), wait.Patience())
 	defer cancel()
-	classic := kmsg.NewPtrLeaveGroupRequest()
-	classic.Group, classic.MemberID = group, id
+	if next, _ := c.OptValue(kgo.ServerSideBalancer).(bool); next {
+		leave := kmsg.NewPtrConsumerGroupHeartbeatRequest()
+		leave.Group, leave.MemberID, leave.MemberEpoch = group, id, -1
+		_, _ = leave.RequestWith(ctx, other)
+		return
+	}
+	leave := kmsg.NewPtrLeaveGroupRequest()
+	leave.Group, leave.MemberID = group, id
 	member := kmsg.NewLeaveGroupRequestMember()
 	member.MemberID = id
 	if instance, _ := c.OptValue(kgo.InstanceID).(string); instance != "" {
 		member.InstanceID = &instance
 	}
-	classic.Members = append(classic.Members, member)
-	_, _ = classic.RequestWith(ctx, other)
-	consumer := kmsg.NewPtrConsumerGroupHeartbeatRequest()
-	consumer.Group, consumer.MemberID, consumer.MemberEpoch = group, id, -1
-	_, _ = consumer.RequestWith(ctx, other)
+	leave.Members = append(leave.Members, member)
+	_, _ = leave.RequestWith(ctx, other)
 }
 
 // Header returns a record's header.
