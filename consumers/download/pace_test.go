@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"tributary/internal/config"
@@ -57,6 +58,10 @@ func (p *patient) Spend(_ context.Context, _ []throttle.Bound, n int64) (time.Du
 
 // Who waits since no more may come is not too slow, and makes progress.
 func TestAPaceIsNoSlowness(t *testing.T) {
+	synctest.Test(t, aPaceIsNoSlowness)
+}
+
+func aPaceIsNoSlowness(t *testing.T) {
 	b := newBench(t)
 	store := &patient{}
 	b.deps.Gate = func(src config.Source, server string) *throttle.Gate {

@@ -106,7 +106,7 @@ func TestCountersHoldUpNobody(t *testing.T) {
 		t.Fatal(err)
 	}
 	cfg := pool.Config()
-	cfg.ConnConfig.RuntimeParams["lock_timeout"] = "5s" // what waits for the transaction waits for ever
+	cfg.ConnConfig.RuntimeParams["lock_timeout"] = "1min" // what waits for the transaction waits for ever
 	other, err := pgxpool.NewWithConfig(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 
 	"tributary/internal/engine/enginetest"
 	"tributary/internal/kafka"
+	"tributary/test/wait"
 )
 
 // anew deletes the topic, makes another one of its name, and returns when the
@@ -93,11 +94,15 @@ func TestALogThatWasMadeAnewBefore(t *testing.T) {
 		"it begins behind that, and passes over what is gone": {from: 3, skip: true, err: kafka.ErrSilent},
 		"it ends behind what there is":                        {from: 1, want: []string{"1 new"}, err: kafka.ErrSilent},
 	} {
-		l.reader.SkipDeleted, l.reader.Silence = test.skip, 300*time.Millisecond
-		got, _, err := l.read(kafka.Span{Topic: "t", From: test.from, To: 4})
-		if !errors.Is(err, test.err) || !cmp.Equal(got, test.want) {
-			t.Errorf("%s: %v, %v; want %v, %v", name, got, err, test.want, test.err)
-		}
+		l.reader.SkipDeleted = test.skip
+		wait.Longer(t, 300*time.Millisecond, func(silence time.Duration) error {
+			l.reader.Silence = silence
+			got, _, err := l.read(kafka.Span{Topic: "t", From: test.from, To: 4})
+			if !errors.Is(err, test.err) || !cmp.Equal(got, test.want) {
+				return fmt.Errorf("%s: %v, %w; want %v, %w", name, got, err, test.want, test.err)
+			}
+			return nil
+		})
 	}
 }
 

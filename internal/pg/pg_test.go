@@ -323,7 +323,7 @@ func TestHold(t *testing.T) {
 		var wg sync.WaitGroup
 		for i := range 3 {
 			m := l
-			m.Holder = fmt.Sprint("member ", i)
+			m.Holder, m.TTL = fmt.Sprint("member ", i), 3*time.Second // for which a busy machine may keep it from its write
 			wg.Go(func() {
 				for ctx.Err() == nil {
 					err := m.Hold(ctx, func(ctx context.Context, epoch int64) error {

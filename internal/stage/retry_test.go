@@ -67,74 +67,59 @@ func TestRetryHoldsNobodyUp(t *testing.T) {
 // What was emitted must be acknowledged before the record counts as done, and
 // time spent waiting for the broker is no stall.
 func TestOutputsAreAcknowledgedFirst(t *testing.T) {
-	b := newBench(t, 1)
-	b.Produce(members.Message("key", 1))
-	refuse := b.refuse(kafka.TopicName(prefix, outT))
-	var attempts atomic.Int32
-	b.start(funcs{work: func(ctx context.Context, in Input) error {
-		attempts.Add(1)
-		for range 20 { // more than the client buffers
-			if err := in.Emit(ctx, members.Echo(in.Message)); err != nil {
-				return err
+	const stall = time.Minute
+	inVirtualTime(t, 1, func(t *testing.T, b *bench) {
+		b.put(0, members.Message("key", 1))
+		refuse := b.refuse(kafka.TopicName(prefix, outT))
+		var attempts atomic.Int32
+		b.start(funcs{work: func(ctx context.Context, in Input) error {
+			attempts.Add(1)
+			for range 20 { // more than the client buffers
+				if err := in.Emit(ctx, members.Echo(in.Message)); err != nil {
+					return err
+				}
 			}
+			return nil
+		}}, func(c *Config) { c.Stall = stall }, kgo.ServerSideBalancer(), kgo.MaxBufferedRecords(5))
+		time.Sleep(3 * stall)
+		if refuse.times.Load() == 0 {
+			t.Error("the broker has refused nothing")
 		}
-		return nil
-	}}, func(c *Config) { c.Stall = 200 * time.Millisecond }, kgo.MaxBufferedRecords(5))
-	members.Eventually(t, "the broker has refused", func() bool { return refuse.times.Load() > 5 })
-	if at, _ := b.committed("test.work", 0); at > 0 {
-		t.Errorf("offset %d was committed without the acknowledgement", at)
-	}
-	refuse.on.Store(false)
-	members.Eventually(t, "the offset moves", func() bool { at, _ := b.committed("test.work", 0); return at == 1 })
-	if n := attempts.Load(); n != 1 {
-		t.Errorf("%d attempts, want 1", n)
-	}
+		if at, _ := b.committed("test.work", 0); at > 0 {
+			t.Errorf("offset %d was committed without the acknowledgement", at)
+		}
+		refuse.on.Store(false)
+		members.Eventually(t, "the offset moves", func() bool { at, _ := b.committed("test.work", 0); return at == 1 })
+		if n := attempts.Load(); n != 1 {
+			t.Errorf("%d attempts, want 1", n)
+		}
+	})
 }
 
 // What must be acknowledged before work goes on is, and waiting for the broker
 // is no stall.
 func TestEmitAcknowledgedWaits(t *testing.T) {
-	b := newBench(t, 1)
-	b.Produce(members.Message("key", 1))
-	refuse := b.refuse(kafka.TopicName(prefix, outT))
-	var attempts, returned atomic.Int32
-	b.start(funcs{work: func(ctx context.Context, in Input) error {
-		attempts.Add(1)
-		defer returned.Add(1)
-		return in.EmitAcknowledged(ctx, members.Echo(in.Message), members.Echo(in.Message))
-	}}, func(c *Config) { c.Stall = 200 * time.Millisecond })
-	members.Eventually(t, "the broker has refused", func() bool { return refuse.times.Load() > 5 })
-	if n := returned.Load(); n > 0 {
-		t.Error("it returns before the acknowledgement")
-	}
-	refuse.on.Store(false)
-	members.Eventually(t, "the offset moves", func() bool { at, _ := b.committed("test.work", 0); return at == 1 })
-	if n := attempts.Load(); n != 1 {
-		t.Errorf("%d attempts, want 1", n)
-	}
-}
-
-// Progress keeps the watchdog quiet.
-func TestProgressIsNoStall(t *testing.T) {
-	b := newBench(t, 1)
-	b.Produce(members.Message("key", 1))
-	var attempts atomic.Int32
-	b.start(funcs{work: func(ctx context.Context, in Input) error {
-		attempts.Add(1)
-		tick := time.NewTicker(20 * time.Millisecond)
-		defer tick.Stop()
-		for range 50 { // twice the limit in all
-			select {
-			case <-tick.C:
-				in.Progress()
-			case <-ctx.Done():
-				return ctx.Err()
-			}
+	const stall = time.Minute
+	inVirtualTime(t, 1, func(t *testing.T, b *bench) {
+		b.put(0, members.Message("key", 1))
+		refuse := b.refuse(kafka.TopicName(prefix, outT))
+		var attempts, returned atomic.Int32
+		b.start(funcs{work: func(ctx context.Context, in Input) error {
+			attempts.Add(1)
+			defer returned.Add(1)
+			return in.EmitAcknowledged(ctx, members.Echo(in.Message), members.Echo(in.Message))
+		}}, func(c *Config) { c.Stall = stall }, kgo.ServerSideBalancer())
+		time.Sleep(3 * stall)
+		if refuse.times.Load() == 0 {
+			t.Error("the broker has refused nothing")
 		}
-		return in.Emit(ctx, members.Echo(in.Message))
-	}}, func(c *Config) { c.Stall = 500 * time.Millisecond })
-	b.Read(kafka.TopicName(prefix, outT), 1)
-	if n := attempts.Load(); n != 1 {
-		t.Errorf("%d attempts, want 1", n)
-	}
+		if n := returned.Load(); n > 0 {
+			t.Error("it returns before the acknowledgement")
+		}
+		refuse.on.Store(false)
+		members.Eventually(t, "the offset moves", func() bool { at, _ := b.committed("test.work", 0); return at == 1 })
+		if n := attempts.Load(); n != 1 {
+			t.Errorf("%d attempts, want 1", n)
+		}
+	})
 }

@@ -17,7 +17,7 @@ import (
 // group does not wait for it.
 func TestStopWhileJoining(t *testing.T) {
 	b := newBench(t, 2)
-	const session = 50 * time.Second // Apache Kafka waits for that long afterwards, and is to be empty within a minute
+	const session = 50 * time.Second // Apache Kafka waits for that long afterwards, and is to be empty within three minutes
 	// The other holds the group: it has polled, and never allows a rebalance.
 	other := b.NewClient(kgo.ConsumerGroup("test.work"), kgo.ConsumeTopics(kafka.TopicName(prefix, inTopic)), kgo.BlockRebalanceOnPoll(),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.SessionTimeout(session), kgo.RebalanceTimeout(session))

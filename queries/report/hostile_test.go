@@ -48,7 +48,7 @@ func hostilePostgres(t *testing.T) *pgxpool.Pool {
 // becoming another role, and from the server's files.
 func TestPostgresKeepsStatementsFromWriting(t *testing.T) {
 	pool := hostilePostgres(t)
-	store := Postgres{Pool: pool, Schema: "tracker", Timeout: 5 * time.Second}
+	store := Postgres{Pool: pool, Schema: "tracker", Timeout: time.Minute}
 	if got, err := ask(t.Context(), store, "SELECT n, current_user, session_user, current_setting('transaction_read_only') FROM t"); err != nil || got != "1|tributary_reader|tributary_reader|on|" {
 		t.Fatalf("a statement that reads: %q, %v", got, err)
 	}

@@ -311,7 +311,7 @@ func TestAHeldSessionKeepsItsCredit(t *testing.T) {
 func TestAJobHasOneSession(t *testing.T) {
 	pool := database(t)
 	id := uuid.NewString()
-	held, end, err := control.HoldSession(t.Context(), pool, id, "host:22", "one", 300*time.Millisecond)
+	held, end, err := control.HoldSession(t.Context(), pool, id, "host:22", "one", 6*time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -87,7 +87,7 @@ func open(t *testing.T, at string) *tab {
 	if os.Getuid() == 0 {
 		options = append(options, chromedp.NoSandbox)
 	}
-	ctx, stop := context.WithTimeout(t.Context(), wait.Patience())
+	ctx, stop := context.WithTimeout(t.Context(), 4*wait.Patience()) // some go through all pages
 	ctx, end := chromedp.NewExecAllocator(ctx, options...)
 	b := &tab{t: t, at: at}
 	ctx, closeTab := chromedp.NewContext(ctx, chromedp.WithListener(b.listen))
@@ -223,7 +223,7 @@ func (b *tab) until(expression string) {
 	b.t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	over := time.NewTimer(waitTime)
+	over := time.NewTimer(wait.Patience())
 	defer over.Stop()
 	for {
 		is, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool](expression))
@@ -263,6 +263,3 @@ func (b *tab) text(selector string) string {
 	b.t.Helper()
 	return eval[string](b, fmt.Sprintf("document.querySelector(%q).innerText", selector))
 }
-
-// waitTime is how long a page may take to come to be as it should.
-const waitTime = time.Minute

@@ -27,8 +27,9 @@ import (
 // a loaded machine.
 const startWithin = 3 * time.Minute
 
-// stopWithin is how long a member has to stop in order: longer than any grace.
-const stopWithin = 30 * time.Second
+// stopWithin is how long a member has to stop in order: longer than any grace, also on a
+// loaded machine.
+const stopWithin = 3 * time.Minute
 
 // Lively is configuration that lets a cluster do in seconds what it does in
 // minutes: for looking on, and for tests.

@@ -148,7 +148,7 @@ func (w *world) shell(ctx context.Context, text string) *exec.Cmd {
 	cmd.Dir = w.dir
 	cmd.Env = append(os.Environ(), "PATH="+filepath.Dir(w.binary)+":"+os.Getenv("PATH"), "TRIBUTARY_CONFIG="+w.config)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.WaitDelay = time.Second // children may hold the output open; they aren't waited for
+	cmd.WaitDelay = 10 * time.Second // children may hold the output open; they aren't waited for
 	return cmd
 }
 

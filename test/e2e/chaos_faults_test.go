@@ -14,6 +14,7 @@ import (
 
 	"tributary/internal/engine"
 	"tributary/test/kafka"
+	"tributary/test/wait"
 )
 
 // The kinds of fault. "all" mixes them.
@@ -196,7 +197,7 @@ func (c *chaos) roll() {
 		p := m.p
 		_ = p.cmd.Process.Signal(syscall.SIGTERM)
 		c.f.say("%s is replaced", m.name)
-		if c.f.wait(time.Minute, func() string {
+		if c.f.wait(wait.Patience(), func() string {
 			select {
 			case <-p.done:
 				return ""
@@ -204,7 +205,7 @@ func (c *chaos) roll() {
 				return "it has not ended"
 			}
 		}) != "" {
-			c.f.s.t.Errorf("%s has not ended a minute after SIGTERM\n%s", m.name, p.tail())
+			c.f.s.t.Errorf("%s has not ended %s after SIGTERM\n%s", m.name, wait.Patience(), p.tail())
 			p.kill(false)
 		} else if code := p.cmd.ProcessState.ExitCode(); code != 0 && len(c.kinds) == 1 {
 			c.f.s.t.Errorf("%s: exit code %d after SIGTERM\n%s", m.name, code, p.tail())

@@ -128,14 +128,14 @@ func (f *fleet) serve() {
 	for _, m := range f.slots[1:] {
 		m.down = true
 	}
-	if left := f.wait(time.Minute, func() string { return f.engines().not("engines are serving") }); left != "" {
+	if left := f.wait(wait.Patience(), func() string { return f.engines().not("engines are serving") }); left != "" {
 		f.s.t.Fatal(left)
 	}
 	for _, m := range f.slots[3:] {
 		m.down = false
 	}
 	for _, m := range f.slots[3:] {
-		if left := f.wait(time.Minute, func() string { return m.not(`"msg":"running"`) }); left != "" {
+		if left := f.wait(wait.Patience(), func() string { return m.not(`"msg":"running"`) }); left != "" {
 			f.s.t.Fatal(left)
 		}
 	}

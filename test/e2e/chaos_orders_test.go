@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tributary/test/corpus"
+	"tributary/test/wait"
 )
 
 // ordersOf tells the runs in which a person changes how sources and files stand while
@@ -125,7 +126,7 @@ func (c *chaos) young() string {
 // ordered sees to it that a source was in maintenance, and none is any more.
 func (c *chaos) ordered(t testing.TB) {
 	t.Helper()
-	left := c.f.wait(replayWithin, func() string {
+	left := c.f.wait(wait.Patience(), func() string {
 		o := c.orders
 		c.tickOrder(time.Now(), o.done["maintain"] > 0)
 		switch {

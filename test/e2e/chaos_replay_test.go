@@ -3,15 +3,13 @@ package e2e
 import (
 	"testing"
 	"time"
+
+	"tributary/test/wait"
 )
 
 // replaysOf tells the runs in which files are replayed while faults go on: one in
 // five, and one of the first three, which is all that some suites make.
 func replaysOf(from uint64) bool { return from%5 == 2 }
-
-// replayWithin bounds how long it takes until a replay can be asked for, once
-// faults have stopped.
-const replayWithin = time.Minute
 
 // replaying asks for replays of all files that have come, while faults go on: a
 // command that fails since something is away is given again, as people do.
@@ -52,7 +50,7 @@ func (c *chaos) tickReplay(now time.Time) {
 // asked for.
 func (c *chaos) someReplay(t testing.TB) {
 	t.Helper()
-	left := c.f.wait(replayWithin, func() string {
+	left := c.f.wait(wait.Patience(), func() string {
 		c.tickReplay(time.Now())
 		if c.replays.done == 0 {
 			return "no replay was taken"

@@ -26,11 +26,13 @@ func TestReplaysAreRestored(t *testing.T) {
 	var done replayRow
 	s.engines(func(engine.Endpoints) {
 		done = s.replays()[0]
-		s.replay("--from", "unzip", "--where", "version IS NOT NULL", "--reason", "the second", "--rate", "20")
+		s.replay("--from", "unzip", "--where", "version IS NOT NULL", "--reason", "the second", "--rate", "5")
 	})
 	p := s.start("up", "--once")
-	s.reached(p, `SELECT count(*) FILTER (WHERE a.state = 'ended') > 3 AND count(*) FILTER (WHERE a.state <> 'ended') > 0
-		FROM control.acquisition a JOIN control.replay r ON r.id = a.run WHERE r.number = 2`)
+	if !s.reached(p, `SELECT count(*) FILTER (WHERE a.state = 'ended') > 3 AND count(*) FILTER (WHERE a.state <> 'ended') > 0
+		FROM control.acquisition a JOIN control.replay r ON r.id = a.run WHERE r.number = 2`) {
+		t.Fatalf("the round ended before the replay was half done\n%s", p.tail())
+	}
 	p.kill(true)
 	s.engines(func(at engine.Endpoints) {
 		s.dropSchema(at, "control")

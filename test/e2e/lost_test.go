@@ -151,9 +151,7 @@ func TestEverythingIsLostWithControl(t *testing.T) {
 	t.Parallel()
 	campaignOfLoss(t)
 	s := setUp(t, corpus.Options{Seed: seed(t), Shape: corpus.Demo}, rig.Options{Local: true, Extra: shortLeases})
-	p := s.start("up", "--once")
-	s.reached(p, "SELECT EXISTS (SELECT FROM warehouse.document) AND EXISTS (SELECT FROM control.acquisition WHERE state <> 'ended') AND EXISTS (SELECT FROM control.batch WHERE released_at IS NULL)")
-	p.kill(true)
+	s.caught("SELECT EXISTS (SELECT FROM warehouse.document) AND EXISTS (SELECT FROM control.acquisition WHERE state <> 'ended') AND EXISTS (SELECT FROM control.batch WHERE released_at IS NULL)").kill(true)
 	s.engines(func(at engine.Endpoints) {
 		s.lose(at, "control", "tracker", "warehouse")
 		t.Log(s.ask("control", "restore"))

@@ -18,8 +18,9 @@ import (
 	"tributary/test/wait"
 )
 
-// forgetful is what work topics lose: control asks again after seconds.
-const forgetful = `  silence_budget: 2s
+// forgetful is what work topics lose: control asks again after seconds, of which a busy
+// machine needs some for what is on its way.
+const forgetful = `  silence_budget: 8s
 `
 
 // deletions is how often records are deleted while all roles run.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -227,6 +228,19 @@ func answer(ctx context.Context, at engine.Endpoints, store, query string, out i
 	}
 	defer pool.Close()
 	return report.SQL(ctx, report.Postgres{Pool: pool, Schema: store, Timeout: wait.Patience()}, query, out, report.JSON)
+}
+
+// hungUp waits until servers have noticed that nobody is connected to them any more.
+func hungUp(t testing.TB, all map[string]*servers.FaultySFTP) {
+	t.Helper()
+	eventually(t, wait.Patience(), func() string {
+		for id, server := range all {
+			if open, _, _ := server.Sessions(); open > 0 {
+				return fmt.Sprintf("%d sessions at the server of %s are still open", open, id)
+			}
+		}
+		return ""
+	})
 }
 
 func (s *system) hash() string {

@@ -14,8 +14,8 @@ func TestPacketLoss(t *testing.T) {
 	over := lossy(t, 0.3)
 	// What is cut off soon here is given the time that is the default elsewhere, and as many
 	// attempts as bad luck may take: one connection in fifteen isn't made in time.
-	yaml := strings.NewReplacer("attempts: 1", "attempts: 20", "connect_timeout: 3s", "connect_timeout: 15s", "idle_timeout: 2s", "idle_timeout: 20s",
-		"timeout: 10s", "timeout: 2m", "job_budget: 20s", "job_budget: 2m", "rate_grace: 3s", "rate_grace: 30s").Replace(settings())
+	yaml := strings.NewReplacer("attempts: 1", "attempts: 20", "timeout: 20s", "timeout: 2m, idle_timeout: 20s", "download: {", "download: {idle_timeout: 20s, ",
+		"job_budget: 20s", "job_budget: 2m", "rate_grace: 3s", "rate_grace: 30s").Replace(settings())
 	w := setUp(t, 4, yaml)
 	for i, protocol := range []string{"ftp", "sftp", "http", "s3"} {
 		w.addAt(over, protocol, kind{name: "loss", size: 20_000}, "", uint64(i))

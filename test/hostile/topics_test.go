@@ -18,6 +18,7 @@ import (
 
 	"tributary/internal/kafka"
 	"tributary/schemas"
+	"tributary/test/wait"
 )
 
 // TestTopics writes to every topic what nobody wrote: records of it changed,
@@ -31,7 +32,7 @@ func TestTopics(t *testing.T) {
 	w.configure(false)
 	p := w.up()
 	w.must(w.goodInserted)
-	client := w.client()
+	client := w.client(kgo.RecordDeliveryTimeout(5 * time.Second)) // some are never taken
 	valid := readAll(t, client, w.prefixed(t, client))
 	rng := rand.New(rand.NewPCG(number(t, "TRIBUTARY_SEED", 1), 5))
 	codec, err := schemas.NewCodec()
@@ -76,19 +77,19 @@ func TestTopics(t *testing.T) {
 }
 
 // client is one of the owner's.
-func (w *world) client() *kgo.Client {
+func (w *world) client(extra ...kgo.Opt) *kgo.Client {
 	w.t.Helper()
 	at, err := w.endpoints()
 	if err != nil || len(at.Kafka) == 0 {
 		w.t.Fatalf("no broker: %v", err)
 	}
-	opts := []kgo.Opt{kgo.SeedBrokers(at.Kafka...), kgo.ProducerBatchMaxBytes(8 << 20), kgo.RecordDeliveryTimeout(5 * time.Second), kgo.RecordPartitioner(kgo.StickyKeyPartitioner(nil))}
+	opts := []kgo.Opt{kgo.SeedBrokers(at.Kafka...), kgo.ProducerBatchMaxBytes(8 << 20), kgo.RecordDeliveryTimeout(wait.Patience()), kgo.RecordPartitioner(kgo.StickyKeyPartitioner(nil))}
 	if socket, ok := strings.CutPrefix(at.Kafka[0], "unix:"); ok {
 		opts = append(opts, kgo.SeedBrokers("127.0.0.1:9"), kgo.Dialer(func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, "unix", socket)
 		}))
 	}
-	c, err := kgo.NewClient(opts...)
+	c, err := kgo.NewClient(append(opts, extra...)...)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -130,7 +131,7 @@ func readAll(t *testing.T, c *kgo.Client, topics []string) map[string][]*kgo.Rec
 	}
 	c.AddConsumeTopics(topics...)
 	out := map[string][]*kgo.Record{}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), wait.Patience())
 	defer cancel()
 	for left > 0 && ctx.Err() == nil {
 		c.PollFetches(ctx).EachRecord(func(r *kgo.Record) {

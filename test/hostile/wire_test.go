@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/netip"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -59,6 +60,12 @@ type server struct {
 	running   sync.WaitGroup
 	mu        sync.Mutex
 	conns     map[net.Conn]struct{}
+}
+
+// late tells whether the server may end a poll or a file by being late: it is waited for less
+// long than others, which are late only where the machine is busy.
+func (s *server) late() bool {
+	return s.link == nil && (len(s.ends) == 0 || slices.Contains(s.ends, "timed_out") || slices.Contains(s.ends, "too_slow"))
 }
 
 // wire is the place where a misbehaviour is sent.

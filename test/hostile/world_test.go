@@ -35,8 +35,9 @@ type world struct {
 	started int
 }
 
-// settings are those of the programs under test: all waits are short, so that a
-// run takes seconds, and listings, so that they don't keep two cores busy.
+// settings are those of the programs under test: waits are short, so that a run takes
+// seconds, but for those for good servers, which a busy machine makes late; and listings,
+// so that they don't keep two cores busy.
 func settings() string { return fmt.Sprintf(template, 5000, newer()) }
 
 // unbounded are the settings with the default for the length of listings.
@@ -44,22 +45,23 @@ func unbounded() string { return fmt.Sprintf(template, 5_000_000, newer()) }
 
 const template = `
 schedule: {interval: 5s, tick: 200ms, jitter: 0}
-poll: {settle: 0s, attempts: 1, timeout: 10s, connect_timeout: 3s, idle_timeout: 2s, parallelism: 16, max_entries: %d}
+poll: {settle: 0s, attempts: 1, timeout: 20s, parallelism: 16, max_entries: %d}
 plan: {attempts: 1, backoff: 100ms, backoff_max: 1s}
-download: {connect_timeout: 3s, idle_timeout: 2s%s}
+download: {%s}
 sequence: {poll_cutoff: 5s, release_limit: 10s, late_limit: 1s, interval: 200ms}
 tracker: {wait: 200ms}
 history: {wait: 200ms}
 `
 
 // newer are keys of the section download that programs before don't know.
-func newer() (text string) {
+func newer() string {
+	var known []string
 	for _, k := range [][2]string{{"rate_grace", "3s"}, {"detach_after", "2s"}, {"job_budget", "20s"}} {
 		if knows(k[0]) {
-			text += ", " + k[0] + ": " + k[1]
+			known = append(known, k[0]+": "+k[1])
 		}
 	}
-	return text
+	return strings.Join(known, ", ")
 }
 
 // setUp makes an installation with zips good files; yaml is added to its
@@ -112,7 +114,7 @@ func openDir(t testing.TB) string {
 			return
 		}
 		// Engines that were killed may still be going down.
-		if last := await(30*time.Second, func() string { return said(os.RemoveAll(dir)) }); last != "" {
+		if last := await(wait.Patience(), func() string { return said(os.RemoveAll(dir)) }); last != "" {
 			t.Error(last)
 		}
 	})
@@ -197,6 +199,9 @@ func (w *world) configure(hostile bool) {
 			break
 		}
 		text += fmt.Sprintf("  - id: x%03d\n    centre: J\n    interval: 30s\n    password: file:%s\n", i+1, filepath.Join(w.dir, "password"))
+		if s.late() {
+			text += "    connect_timeout: 5s\n    idle_timeout: 4s\n"
+		}
 		switch s.protocol {
 		case "sftp":
 			key, err := hostKey(s.seed)
@@ -248,7 +253,7 @@ func (w *world) endpoints() (e struct {
 
 // store asks the embedded Postgres.
 func (w *world) store(ask func(context.Context, *pgx.Conn) error) error {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), wait.Patience())
 	defer cancel()
 	at, err := w.endpoints()
 	if err != nil {

@@ -60,7 +60,7 @@ func New(t testing.TB, partitions int32) *Bench {
 		b.Addrs = enginetest.Broker(t)
 	} else {
 		cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.GroupMinSessionTimeout(100*time.Millisecond), kfake.BrokerConfigs(map[string]string{
-			"group.consumer.session.timeout.ms": "2000", "group.consumer.heartbeat.interval.ms": "200", // of the protocol consumer, where the broker says
+			"group.consumer.session.timeout.ms": "6000", "group.consumer.heartbeat.interval.ms": "200", // of the protocol consumer, where the broker says
 		}))
 		if err != nil {
 			t.Fatal(err)

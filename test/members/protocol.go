@@ -47,7 +47,7 @@ func (i *identities) next() []kgo.Opt {
 		n++
 	}
 	i.taken[n] = true
-	return []kgo.Opt{kgo.InstanceID(fmt.Sprint("instance-", n)), kgo.SessionTimeout(2 * time.Second), kgo.HeartbeatInterval(200 * time.Millisecond),
+	return []kgo.Opt{kgo.InstanceID(fmt.Sprint("instance-", n)), kgo.SessionTimeout(6 * time.Second), kgo.HeartbeatInterval(200 * time.Millisecond),
 		kgo.WithHooks(&identity{i, n})}
 }
 

@@ -208,9 +208,9 @@ func pattern(test string) string {
 // test runs the mutant's test. Engines must be there: a test that is skipped
 // catches nothing.
 func (j *judge) test(ctx context.Context, m Mutant, flags ...string) (result, error) {
-	// The test's own limit ends it with a word about where it hangs; the
-	// context is for a test that does not end even then.
-	bounded, cancel := context.WithTimeout(ctx, j.timeout+time.Minute)
+	// The test's own limit ends it with a word about where it hangs; the context is for a
+	// test that does not end even then, and leaves a busy machine time to compile.
+	bounded, cancel := context.WithTimeout(ctx, j.timeout+10*time.Minute)
 	defer cancel()
 	args := []string{"test", "-json", "-vet=off", "-failfast", "-count=1", "-timeout", j.timeout.String(), "-run", pattern(m.Test)}
 	cmd := exec.CommandContext(bounded, "go", append(append(args, flags...), m.Package)...)

@@ -32,9 +32,9 @@ import (
 const (
 	outboxKeys    = 64
 	outboxWriters = 8
-	// backlog is how many events may wait: more would be another reason for a
-	// large table.
-	backlog = 50_000
+	// backlog is how many events may wait, where whoever publishes gets less of a busy
+	// machine than those who write: more would be another reason for a large table.
+	backlog = 10_000
 	// outboxMost is how large the table may become, in bytes, with its indexes:
 	// room for the backlog and for what is deleted between two vacuums.
 	outboxMost = 6_000_000

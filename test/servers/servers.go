@@ -69,7 +69,7 @@ func find(name, hint string) (string, error) {
 }
 
 // startWithin bounds how long a server may take to greet.
-const startWithin = 15 * time.Second
+const startWithin = 2 * time.Minute
 
 // process is a running server.
 type process struct {

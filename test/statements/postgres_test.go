@@ -41,7 +41,7 @@ func migrated(t *testing.T) *pgx.Conn {
 	}
 	t.Cleanup(func() { _ = conn.Close(context.WithoutCancel(t.Context())) })
 	// Names are what is looked at; nothing is waited for.
-	if _, err := conn.Exec(t.Context(), "SET statement_timeout = '10s'; SET lock_timeout = '5s'; CREATE ROLE "+report.ReaderRole+"; "+copies); err != nil {
+	if _, err := conn.Exec(t.Context(), "SET statement_timeout = '2min'; SET lock_timeout = '1min'; CREATE ROLE "+report.ReaderRole+"; "+copies); err != nil {
 		t.Fatal(err)
 	}
 	return conn

@@ -13,7 +13,7 @@ import (
 func TestAProgramBeforeReleasesNoBatchThatHasBegun(t *testing.T) {
 	t.Parallel()
 	const zips, centre, source = 8, "H", "bench3"
-	s := setUpServed(t, programs[len(programs)-1], zips, 1, rig.Options{Counted: true, Extra: settings + "plan: {job_files: 1}\ndownload: {idle_timeout: 10m}\n"})
+	s := setUpServed(t, programs[len(programs)-1], zips, 1, rig.Options{Counted: true, Extra: settings + "plan: {job_files: 1}\ndownload: {idle_timeout: 1h, rate_grace: 1h, stall: 1h}\n"})
 	server := s.rig.Servers()[source]
 	done := s.show()
 	files, err := filepath.Glob(filepath.Join(s.dir, "sources", source, "add", "*.zip"))

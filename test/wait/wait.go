@@ -3,6 +3,7 @@ package wait
 
 import (
 	"os"
+	"testing"
 	"time"
 )
 
@@ -15,4 +16,21 @@ func Patience() time.Duration {
 		return d
 	}
 	return 5 * time.Minute
+}
+
+// Longer calls try with a time that is to run out, a short one at first and each time one
+// that is four times as long, until it returns no error. A busy machine may be late for what
+// is to come before that, but not for any time; what fails for another reason fails with the
+// longest time, too.
+func Longer(t testing.TB, short time.Duration, try func(time.Duration) error) {
+	t.Helper()
+	for limit := short; ; limit *= 4 {
+		err := try(limit)
+		if err == nil {
+			return
+		}
+		if limit > 10*time.Second {
+			t.Fatalf("with a limit of %s: %v", limit, err)
+		}
+	}
 }

@@ -34,13 +34,14 @@ func TestAMemberThatDiesInItsJoinIsRemoved(t *testing.T) {
 	ctx := t.Context()
 	living, dying := client(t, b.Addrs()[0]), client(t, b.Addrs()[0])
 
-	// The living one is the group, and heard of at every step below.
-	first, err := join(ctx, living, "g", "", time.Second)
+	// The living one is the group, and heard of at every step below; others wait for it for
+	// as long as it takes.
+	first, err := join(ctx, living, "g", "", wait.Patience())
 	if err != nil {
 		t.Fatal(err)
 	}
 	me := first.MemberID
-	if _, err = join(ctx, living, "g", me, time.Second); err != nil {
+	if _, err = join(ctx, living, "g", me, wait.Patience()); err != nil {
 		t.Fatal(err)
 	}
 	// The dying one joins, which waits for the living one to join again, and
@@ -59,7 +60,7 @@ func TestAMemberThatDiesInItsJoinIsRemoved(t *testing.T) {
 	cancel()
 	dying.Close()
 	<-joining
-	joined, err := join(ctx, living, "g", me, time.Second)
+	joined, err := join(ctx, living, "g", me, wait.Patience())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +85,7 @@ func TestAMemberThatDiesInItsJoinIsRemoved(t *testing.T) {
 			t.Fatal(err)
 		}
 		if resp.ErrorCode != 0 {
-			if joined, err = join(ctx, living, "g", me, time.Second); err != nil {
+			if joined, err = join(ctx, living, "g", me, wait.Patience()); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -26,7 +26,7 @@ const KafkaEnv = "TRIBUTARY_TEST_KAFKA"
 const KafkaID = "VHJpYnV0YXJ5VGVzdHMxMQ"
 
 // emptyWithin bounds how long the members of the test before are waited for.
-const emptyWithin = time.Minute
+const emptyWithin = 3 * time.Minute
 
 // KafkaAddrs are the addresses of the Apache Kafka that tests are to use; none:
 // a broker in memory.

@@ -3,6 +3,7 @@ package pgdoor_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"tributary/internal/engine/pgdoor"
+	"tributary/test/wait"
 )
 
 // Codes that Postgres refuses with.
@@ -172,8 +174,15 @@ func TestAReaderOnlyReads(t *testing.T) {
 // What takes long, holds what others wait for, or stays open, is ended, whatever
 // the session has set.
 func TestAReaderStandsInNobodysWay(t *testing.T) {
+	wait.Longer(t, 100*time.Millisecond, func(few time.Duration) error { return standsInNobodysWay(t, few) })
+}
+
+// standsInNobodysWay has readers try, who may take a few times as long as given, and so
+// have that long to begin.
+func standsInNobodysWay(t *testing.T, few time.Duration) error {
+	t.Helper()
 	w, o := options(t)
-	o.Limit(pgdoor.LoginTime, 500*time.Millisecond, 400*time.Millisecond, 300*time.Millisecond)
+	o.Limit(pgdoor.LoginTime, 5*few, 4*few, 3*few)
 	w.open(o)
 	for _, sql := range []string{
 		"SELECT count(*) FROM (SELECT FROM pg_class a, pg_class b, pg_class c, pg_class d, pg_class e) x",
@@ -184,14 +193,14 @@ func TestAReaderStandsInNobodysWay(t *testing.T) {
 		conn := w.connect()
 		_, err := conn.Exec(t.Context(), lifted+"; SET work_mem = '64kB'; "+sql).ReadAll()
 		if code := sqlState(err); code != ended && code != noRoom {
-			t.Errorf("%s: %s (%v)", sql, code, err)
+			return fmt.Errorf("%s: %s (%w)", sql, code, err)
 		}
 	}
 	// One that is idle, and one that somebody waits for.
 	for _, sql := range []string{lifted + "; BEGIN", lifted + "; BEGIN; LOCK TABLE tracker.t IN ACCESS SHARE MODE"} {
 		conn := w.connect()
 		if _, err := conn.Exec(t.Context(), sql).ReadAll(); err != nil {
-			t.Fatal(err)
+			return err
 		}
 		w.must("BEGIN; LOCK TABLE tracker.t IN ACCESS EXCLUSIVE MODE; COMMIT")
 		w.await(sql, func() bool { return sqlState(exec(conn, "SELECT 1")) != nothing })
@@ -199,6 +208,7 @@ func TestAReaderStandsInNobodysWay(t *testing.T) {
 	w.await("no session is left", func() bool {
 		return w.value("SELECT count(*)::text FROM pg_stat_activity WHERE usename = 'reader'") == "0"
 	})
+	return nil
 }
 
 // Whoever goes away leaves no work behind.

@@ -13,6 +13,7 @@ import (
 	"tributary/internal/remote/connectors"
 	"tributary/internal/remote/remotetest"
 	"tributary/test/servers"
+	"tributary/test/wait"
 )
 
 // A network share whose server is gone is an error, never an empty directory and never a
@@ -31,11 +32,13 @@ func TestAShareWhoseServerIsGone(t *testing.T) {
 	}
 	servers.Need(t, err)
 	t.Cleanup(share.Stop)
-	c := remote.Config{URL: "file://" + base, ConnectTimeout: 50 * time.Millisecond, IdleTimeout: 50 * time.Millisecond}
-	inside := c
+	// What is over at once is over before any time, and only silence ends soon.
+	patient := remote.Config{URL: "file://" + base, ConnectTimeout: wait.Patience(), IdleTimeout: wait.Patience()}
+	hasty := patient // the base is there
+	hasty.IdleTimeout = 50 * time.Millisecond
+	session, inside := remotetest.Dial(t, hasty), patient
 	inside.URL += "/add/partner"
-	c.ConnectTimeout = 0 // the base is there
-	session := remotetest.Dial(t, c)
+	inside.ConnectTimeout = hasty.IdleTimeout
 	asks := map[string]func(context.Context) error{
 		"connect": func(ctx context.Context) error {
 			s, err := connectors.All().Dial(ctx, inside)
@@ -65,6 +68,7 @@ func TestAShareWhoseServerIsGone(t *testing.T) {
 		}
 	}
 	expect(t.Context(), "nobody answers", "timed_out")
+	session, inside.ConnectTimeout = remotetest.Dial(t, patient), patient.ConnectTimeout
 	given, up := context.WithCancel(t.Context())
 	up()
 	expect(given, "who asks gives up", "cancelled")

@@ -20,6 +20,7 @@ import (
 	"tributary/internal/remote/connectors"
 	"tributary/internal/remote/remotetest"
 	"tributary/test/servers"
+	"tributary/test/wait"
 )
 
 // script is an FTP server that says what it is told to: by command with its
@@ -144,13 +145,21 @@ func (s *script) serve(conn net.Conn) {
 // script keeps silent does the client give up soon.
 func ftpSession(t *testing.T, s *script) remote.Session {
 	t.Helper()
-	idle := time.Minute
+	soon := time.Minute
 	for _, r := range s.replies {
 		if r == "silence" {
-			idle = 300 * time.Millisecond
+			soon = 300 * time.Millisecond
 		}
 	}
-	return remotetest.Dial(t, remote.Config{URL: s.start(t), Password: "x", IdleTimeout: idle})
+	var session remote.Session
+	c := remote.Config{URL: s.start(t), Password: "x"}
+	wait.Longer(t, soon, func(silence time.Duration) (err error) {
+		c.IdleTimeout = silence
+		session, err = connectors.All().Dial(t.Context(), c)
+		return err
+	})
+	t.Cleanup(func() { _ = session.Close() })
+	return session
 }
 
 func TestFTPUsesMLSDWhereTheServerHasIt(t *testing.T) {

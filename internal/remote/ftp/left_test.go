@@ -4,11 +4,14 @@ import (
 	"errors"
 	"io"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"tributary/internal/remote"
+	"tributary/internal/remote/connectors"
 	"tributary/internal/remote/remotetest"
+	"tributary/test/wait"
 )
 
 // A transfer that is broken off ends with whatever the server says of it, also with the
@@ -62,13 +65,13 @@ func TestFTPTransfersOfWhichNothingIsSaid(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			began := false
+			var began atomic.Bool
 			s := &script{replies: map[string]string{"RETR": "150 here|426 broken", "LIST": "150 here|226 done"},
 				data: map[string]string{"RETR": "some bytes", "LIST": "-rw-r--r-- 1 u g 1 Mar  4  2019 a.zip\r\n"},
 				strike: map[string]func(io.Writer){
-					"after RETR": func(io.Writer) { began = true },
+					"after RETR": func(io.Writer) { began.Store(true) },
 					"PWD": func(w io.Writer) {
-						if !began {
+						if !began.Load() {
 							_, _ = io.WriteString(w, "257 \"/home\"\r\n")
 							return
 						}
@@ -76,19 +79,27 @@ func TestFTPTransfersOfWhichNothingIsSaid(t *testing.T) {
 					},
 				}}
 			c := remote.Config{URL: s.start(t), Password: "x"}
+			soon := time.Minute
 			if tc.answer == "" {
-				c.IdleTimeout = 500 * time.Millisecond
+				soon = 500 * time.Millisecond
 			}
-			session := remotetest.Dial(t, c)
-			r, err := session.Open(t.Context(), "a.zip", -1)
-			if err == nil {
+			var session remote.Session
+			wait.Longer(t, soon, func(silence time.Duration) (err error) {
+				c.IdleTimeout = silence
+				began.Store(false)
+				if session, err = connectors.All().Dial(t.Context(), c); err != nil {
+					return err
+				}
+				t.Cleanup(func() { _ = session.Close() })
+				r, err := session.Open(t.Context(), "a.zip", -1)
+				if err != nil {
+					return err
+				}
+				defer r.Close()
 				_, err = io.ReadFull(r, make([]byte, 4))
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			_ = r.Close()
-			if _, err = remotetest.Entries(session, t, "add"); remote.Exception(err) != tc.want {
+				return err
+			})
+			if _, err := remotetest.Entries(session, t, "add"); remote.Exception(err) != tc.want {
 				t.Errorf("%v (%s), want %q", err, remote.Exception(err), tc.want)
 			}
 		})

@@ -11,12 +11,12 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"tributary/internal/remote"
 	"tributary/internal/remote/connectors"
 	"tributary/internal/remote/remotetest"
 	"tributary/test/servers"
+	"tributary/test/wait"
 )
 
 // A server is who its certificate says, for those whom we trust, and nothing is said
@@ -70,7 +70,7 @@ func tlsScript(t *testing.T, play func(conn net.Conn, in *bufio.Reader, config *
 		}
 	}()
 	ca := remotetest.File(t, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: vouches.Certificate().Raw})))
-	return remote.Config{URL: "ftpes://reader@" + l.Addr().String() + "/", Password: "s3cret", CAFile: ca, IdleTimeout: 2 * time.Second}
+	return remote.Config{URL: "ftpes://reader@" + l.Addr().String() + "/", Password: "s3cret", CAFile: ca, IdleTimeout: wait.Patience()}
 }
 
 // Where a server doesn't encrypt, or only seems to, nothing secret is sent.

@@ -20,6 +20,7 @@ import (
 	"tributary/internal/remote/connectors"
 	"tributary/internal/remote/remotetest"
 	"tributary/test/servers"
+	"tributary/test/wait"
 )
 
 // store is an S3 server that answers as its test wants: to listings and to what is
@@ -36,7 +37,7 @@ func store(t *testing.T, list, object http.HandlerFunc) (*remotetest.Site, remot
 			object(w, r)
 		}
 	})
-	return s, remote.Config{URL: "s3://AKIA@bucket/impc", Password: "s3cret", Endpoint: s.URL, IdleTimeout: 2 * time.Second, Limits: remote.Limits{Listing: 2 << 20}}
+	return s, remote.Config{URL: "s3://AKIA@bucket/impc", Password: "s3cret", Endpoint: s.URL, IdleTimeout: wait.Patience(), Limits: remote.Limits{Listing: 2 << 20}}
 }
 
 func keys(w http.ResponseWriter, text string) {
@@ -144,6 +145,7 @@ func TestS3ListingsThatAreLies(t *testing.T) {
 	} {
 		t.Run(about, func(t *testing.T) {
 			s, c := store(t, tt.list, nil)
+			c.IdleTimeout = remotetest.Within(tt.want, 2*time.Second)
 			session := remotetest.Dial(t, c)
 			var err error
 			used := remotetest.Allocated(func() { err = session.List(t.Context(), "add", func(remote.Entry) error { return nil }) })
