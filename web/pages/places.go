@@ -19,8 +19,8 @@ type place struct {
 	Address, Name string
 	Current       bool
 	Count         string // empty: that is not said
-	Says          string // what they are, beside the name
-	ToAct         bool   // somebody has to act on them
+	Says          string // what is counted, beside the name
+	ToAct         bool   // somebody has to act on what is counted
 }
 
 // countedFor is how long a page waits for the counts of the side list, which it has done
@@ -31,8 +31,8 @@ const countedFor = 2 * time.Second
 func (s *Site) places(ctx context.Context, at string, counted bool) []places {
 	out := []places{
 		{"Now", []place{{Address: "/", Name: "Now"}, {Address: "/files", Name: "Files"}, {Address: "/documents", Name: "Documents"}, {Address: "/tail", Name: "Events"}}},
-		{"Where from", []place{{Address: "/sources", Name: "Sources"}, {Address: "/centres", Name: "Centres"}, {Address: "/sessions", Name: "Sessions"}}},
-		{"To do", []place{{Address: "/dead-letters", Name: "Dead letters"}, {Address: "/replays", Name: "Replays"}, {Address: "/findings", Name: "Findings"}, {Address: "/quality", Name: "Quality control"}}},
+		{"Where from", []place{{Address: "/sources", Name: "Sources", Says: "to act on", ToAct: true}, {Address: "/centres", Name: "Centres"}, {Address: "/sessions", Name: "Sessions"}}},
+		{"To do", []place{{Address: "/dead-letters", Name: "Dead letters"}, {Address: "/replays", Name: "Replays", Says: "under way"}, {Address: "/findings", Name: "Findings"}, {Address: "/quality", Name: "Quality control"}}},
 		{"Ask", []place{{Address: "/diff", Name: "Changes"}, {Address: "/analytics", Name: "Analytics"}, {Address: "/lineage", Name: "Lineage"}, {Address: "/sql", Name: "SQL"}}},
 	}
 	ask := &out[len(out)-1]
@@ -57,7 +57,7 @@ func (s *Site) places(ctx context.Context, at string, counted bool) []places {
 			p := &out[i].Pages[j]
 			p.Current = p.Address == at
 			if n := counts[p.Address]; n > 0 {
-				p.Count, p.Says, p.ToAct = brief(n), map[string]string{"/sources": "to act on", "/replays": "under way"}[p.Address], p.Address == "/sources"
+				p.Count = brief(n)
 			}
 		}
 	}
