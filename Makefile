@@ -13,13 +13,16 @@ TOOL := $(GO) tool -modfile=tools/go.mod
 # files that begin with //go:build !race, which make test-without-race compiles.
 # Those that wait longest begin first, so that they don't wait alone at the end.
 RACE := ./internal/stage ./internal/remote/http ./consumers/insert ./producers/poll ./cmd/... ./consumers/... ./producers/... ./internal/blob/... ./internal/deadline/... ./internal/engine/... ./internal/kafka/... ./internal/obs/... ./internal/pg/... ./internal/remote/... ./internal/stage/... ./internal/throttle/... ./internal/watch/... ./recovery/admin ./recovery/deadletter ./recovery/passover ./recovery/replay ./recovery/shadow ./web/live
-NO_RACE_FILES = grep -rl --include='*_test.go' '^//go:build !race$$' cmd consumers internal producers recovery
+# Without LONG, of these only what others stand on, and the two stages with most goroutines
+# of their own: with the detector all is compiled and linked once more.
+RACED := $(if $(LONG),$(RACE),$(filter ./internal/% ./web/live ./consumers/insert ./producers/poll,$(RACE)))
+NO_RACE_FILES = grep -rl --include='*_test.go' '^//go:build !race$$' $(sort $(RACED:/...=)) | sort -u
 # What these packages leave out with -short, as the race detector has them: with LONG it
 # goes without that.
 SHORT := $(if $(LONG),./internal/engine/chdb ./internal/engine/broker ./internal/stage ./internal/stage/sink)
 SHORT_TESTS := $(if $(LONG),|TestTwoOnOneDirectory|TestAMemberThatDiesInItsJoinIsRemoved|TestNoRequestEndsTheBroker|TestProtocols)
 # What is tested without it.
-PLAIN = $(filter-out $(shell $(GO) list $(RACE)),$(shell $(GO) list $(FIRST) ./...))
+PLAIN = $(filter-out $(shell $(GO) list $(RACED)),$(shell $(GO) list $(FIRST) ./...))
 # How many packages are tested at once: they mostly wait for engines and servers.
 # The longest begin first.
 AT_ONCE ?= $(shell echo $$((2 * $$(nproc))))
@@ -123,9 +126,11 @@ test: servers clients ## run the tests, with LONG=1 all of them; what lacks an e
 # Every test once, those that take long with LONG=1 alone: with the race detector where
 # goroutines share memory, and without it elsewhere, and without vet, which lint does. The
 # parts go on at once, lint too, so that nothing waits for the longest of one of them
-# alone; what they need is installed before.
+# alone; what they need is installed before, and what both lint and test-plain would
+# compile at the same time is compiled.
 .PHONY: check
 check: fmt vet-others engines servers clients ## everything that must hold before a commit
+	$(GO) list -export -test ./... >/dev/null
 	@$(MAKE) --no-print-directory -j4 AT_ONCE=$$(nproc) lint test-race test-plain test-without-race
 
 .PHONY: test-plain
@@ -135,7 +140,7 @@ test-plain: engines servers clients ## what make test-race and make test-without
 .PHONY: test-without-race
 test-without-race: engines servers clients ## what packages that make test-race tests have without the race detector
 	@files="$$($(NO_RACE_FILES))"; tests="$$(grep -hoE '^func Test[A-Za-z0-9_]+' $$files | cut -c6- | paste -sd '|')"; \
-	$(GO) test $(TOOLEXEC) -vet=off -p 1 -timeout $(TEST_TIMEOUT) -run "^($$tests$(SHORT_TESTS))\$$" $$(dirname $$files | sed 's|^|./|' | sort -u) $(SHORT)
+	$(GO) test $(TOOLEXEC) -vet=off -p 1 -timeout $(TEST_TIMEOUT) -run "^($$tests$(SHORT_TESTS))\$$" $$(dirname $$files | sort -u) $(SHORT)
 
 .PHONY: fmt
 fmt: ## fail where gofmt would change something
@@ -168,7 +173,7 @@ deadcode: ## fail where only tests reach a function of the program
 .PHONY: test-race
 test-race: engines servers clients ## the packages that share memory between goroutines, with the race detector
 	@race="-race"; cgo=1; if ! command -v "$$($(GO) env CC)" >/dev/null; then echo "no C compiler, which the race detector needs: tested without it"; race=""; cgo=$$($(GO) env CGO_ENABLED); fi; \
-	CGO_ENABLED=$$cgo $(GO) test $(TOOLEXEC) $$race -vet=off -short -p $$(($(AT_ONCE) + 1)) -timeout $(TEST_TIMEOUT) $(RACE)
+	CGO_ENABLED=$$cgo $(GO) test $(TOOLEXEC) $$race -vet=off -short -p $$(($(AT_ONCE) + 1)) -timeout $(TEST_TIMEOUT) $(RACED)
 
 # Runs every fuzz test of the module, one after another; those of a package with one
 # binary, which takes as long to link as thousands of runs. $(1): how long each, little of
