@@ -13,8 +13,8 @@ TOOL := $(GO) tool -modfile=tools/go.mod
 # files that begin with //go:build !race, which make test-without-race compiles.
 # Those that wait longest begin first, so that they don't wait alone at the end.
 RACE := ./internal/stage ./internal/remote/http ./consumers/insert ./producers/poll ./cmd/... ./consumers/... ./producers/... ./internal/blob/... ./internal/deadline/... ./internal/engine/... ./internal/kafka/... ./internal/obs/... ./internal/pg/... ./internal/remote/... ./internal/stage/... ./internal/throttle/... ./internal/watch/... ./recovery/admin ./recovery/deadletter ./recovery/passover ./recovery/replay ./recovery/shadow ./web/live
-# Without LONG, of these only what others stand on, and the two stages with most goroutines
-# of their own: with the detector all is compiled and linked once more.
+# Without LONG, of these only what others stand on, and the two packages above it with most
+# goroutines of their own: for the detector all is compiled and linked once more.
 RACED := $(if $(LONG),$(RACE),$(filter ./internal/% ./web/live ./consumers/insert ./producers/poll,$(RACE)))
 NO_RACE_FILES = grep -rl --include='*_test.go' '^//go:build !race$$' $(sort $(RACED:/...=)) | sort -u
 # What these packages leave out with -short, as the race detector has them: with LONG it
@@ -123,8 +123,8 @@ test: servers clients ## run the tests, with LONG=1 all of them; what lacks an e
 	@$(MAKE) --no-print-directory engines || echo "the engines could not be fetched: tests that need them are skipped"
 	$(GO) test $(TOOLEXEC) $(SHORTLY) -p $(AT_ONCE) -timeout $(TEST_TIMEOUT) $(FIRST) ./...
 
-# Every test once, those that take long with LONG=1 alone: with the race detector where
-# goroutines share memory, and without it elsewhere, and without vet, which lint does. The
+# Every test once, those that take long with LONG=1 alone: with the race detector what
+# RACED names, the rest without it, and without vet, which lint does. The
 # parts go on at once, lint too, so that nothing waits for the longest of one of them
 # alone; what they need is installed before, and what both lint and test-plain would
 # compile at the same time is compiled.
@@ -171,7 +171,7 @@ deadcode: ## fail where only tests reach a function of the program
 	if [ -n "$$found" ]; then echo "only tests reach:"; echo "$$found"; exit 1; fi
 
 .PHONY: test-race
-test-race: engines servers clients ## the packages that share memory between goroutines, with the race detector
+test-race: engines servers clients ## packages that share memory between goroutines, with the race detector; LONG=1: all of them
 	@race="-race"; cgo=1; if ! command -v "$$($(GO) env CC)" >/dev/null; then echo "no C compiler, which the race detector needs: tested without it"; race=""; cgo=$$($(GO) env CGO_ENABLED); fi; \
 	CGO_ENABLED=$$cgo $(GO) test $(TOOLEXEC) $$race -vet=off -short -p $$(($(AT_ONCE) + 1)) -timeout $(TEST_TIMEOUT) $(RACED)
 
