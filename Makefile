@@ -35,8 +35,8 @@ SHORTLY := $(if $(LONG),,-short)
 # where GOTMPDIR says. A blob store has 256 directories, which take ext4 ten times as long
 # to make as memory does while as many are removed.
 test test-race test-plain test-without-race: export TMPDIR := $(shell mk/scratch)
-# How the linker is run (mk/tool).
-TOOLEXEC := -toolexec $(abspath mk/tool)
+# How the compiler and the linker are run (mk/tool), whatever runs them.
+export GOFLAGS := $(filter-out -toolexec=%,$(shell $(GO) env GOFLAGS)) -toolexec=$(abspath mk/tool)
 # The program under test is the one that make engines needs and has built.
 test test-race test-plain test-without-race: export TRIBUTARY_BINARY := $(abspath $(BIN))
 GOVULNCHECK ?= v1.9.0
@@ -121,7 +121,7 @@ demo: engines servers ## watch a generated corpus go from real servers to the wa
 .PHONY: test
 test: servers clients ## run the tests, with LONG=1 all of them; what lacks an engine or a server is skipped
 	@$(MAKE) --no-print-directory engines || echo "the engines could not be fetched: tests that need them are skipped"
-	$(GO) test $(TOOLEXEC) $(SHORTLY) -p $(AT_ONCE) -timeout $(TEST_TIMEOUT) $(FIRST) ./...
+	$(GO) test $(SHORTLY) -p $(AT_ONCE) -timeout $(TEST_TIMEOUT) $(FIRST) ./...
 
 # Every test once, those that take long with LONG=1 alone: with the race detector what
 # RACED names, the rest without it, and without vet, which lint does. The
@@ -135,12 +135,12 @@ check: fmt vet-others engines servers clients ## everything that must hold befor
 
 .PHONY: test-plain
 test-plain: engines servers clients ## what make test-race and make test-without-race leave of make test
-	$(GO) test $(TOOLEXEC) -vet=off $(SHORTLY) -p $$(($(AT_ONCE) + 1)) -timeout $(TEST_TIMEOUT) $(PLAIN)
+	$(GO) test -vet=off $(SHORTLY) -p $$(($(AT_ONCE) + 1)) -timeout $(TEST_TIMEOUT) $(PLAIN)
 
 .PHONY: test-without-race
 test-without-race: engines servers clients ## what packages that make test-race tests have without the race detector
 	@files="$$($(NO_RACE_FILES))"; tests="$$(grep -hoE '^func Test[A-Za-z0-9_]+' $$files | cut -c6- | paste -sd '|')"; \
-	$(GO) test $(TOOLEXEC) -vet=off -p 1 -timeout $(TEST_TIMEOUT) -run "^($$tests$(SHORT_TESTS))\$$" $$(dirname $$files | sort -u) $(SHORT)
+	$(GO) test -vet=off -p 1 -timeout $(TEST_TIMEOUT) -run "^($$tests$(SHORT_TESTS))\$$" $$(dirname $$files | sort -u) $(SHORT)
 
 .PHONY: fmt
 fmt: ## fail where gofmt would change something
@@ -173,7 +173,7 @@ deadcode: ## fail where only tests reach a function of the program
 .PHONY: test-race
 test-race: engines servers clients ## packages that share memory between goroutines, with the race detector; LONG=1: all of them
 	@race="-race"; cgo=1; if ! command -v "$$($(GO) env CC)" >/dev/null; then echo "no C compiler, which the race detector needs: tested without it"; race=""; cgo=$$($(GO) env CGO_ENABLED); fi; \
-	CGO_ENABLED=$$cgo $(GO) test $(TOOLEXEC) $$race -vet=off -short -p $$(($(AT_ONCE) + 1)) -timeout $(TEST_TIMEOUT) $(RACED)
+	CGO_ENABLED=$$cgo $(GO) test $$race -vet=off -short -p $$(($(AT_ONCE) + 1)) -timeout $(TEST_TIMEOUT) $(RACED)
 
 # Runs every fuzz test of the module, one after another; those of a package with one
 # binary, which takes as long to link as thousands of runs. $(1): how long each, little of
