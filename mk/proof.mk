@@ -229,7 +229,7 @@ test-dlq: engines ## dead letters through the whole program: set aside, listed, 
 
 .PHONY: test-upgrade
 test-upgrade: engines ## what the program before left on the disk is opened, and members of both run side by side
-	$(GO_ENGINES) TRIBUTARY_UPGRADE=1 $(GO) test -count=1 -timeout 20m -v ./test/upgrade/
+	$(GO_ENGINES) TRIBUTARY_UPGRADE=all $(GO) test -count=1 -timeout 20m -v ./test/upgrade/
 
 ## From outside, and wrong programs
 

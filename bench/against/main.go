@@ -114,9 +114,9 @@ func checkOut(ctx context.Context, dir, commit string) (tree string, err error) 
 	return tree, nil
 }
 
-// build builds the work of a tree; trimmed of its path, what has not changed is built once.
+// build builds the work of a tree.
 func build(ctx context.Context, tree, program string) error {
-	if err := command(ctx, tree, "go", "build", "-trimpath", "-buildvcs=false", "-o", program, "./bench/work").Run(); err != nil {
+	if err := command(ctx, tree, "go", "build", "-buildvcs=false", "-o", program, "./bench/work").Run(); err != nil {
 		return fmt.Errorf("build bench/work of %s: %w", tree, err)
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -35,7 +37,7 @@ type before struct {
 // programs are those that were landed last before the engines had an owner's
 // door, before positions were a chain, and before the packages got their floors.
 // Members of the first look for engines at TCP addresses, where no engine of today
-// listens.
+// listens. With TRIBUTARY_UPGRADE=1 the last is taken alone.
 var programs = []before{{commit: "8d5a04c"}, {commit: "e642450", beside: true}, {commit: "e0b2e02", beside: true, chained: true}}
 
 // system is an installation on which two programs take turns.
@@ -83,7 +85,7 @@ func setUpServed(t *testing.T, from before, zips, groups int, o rig.Options) *sy
 	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	s := &system{t: t, dir: dir, old: filepath.Join(dir, "before"), new: filepath.Join(dir, "tributary")}
+	s := &system{t: t, dir: dir, new: filepath.Join(dir, "tributary")}
 	t.Cleanup(func() {
 		// Engines that were killed may still be going down.
 		if last := await(wait.Patience(), func() string { return said(os.RemoveAll(dir)) }); last != "" {
@@ -135,23 +137,39 @@ func (s *system) show() int {
 	return len(group)
 }
 
-// buildBefore builds the program before from the repository's history. A clone
-// may have none: then there is nothing to compare with.
+// buildBefore builds the program before from the repository's history, once for each
+// commit: it is kept in the user's cache. A clone may have no history: then there is
+// nothing to compare with.
 func (s *system) buildBefore(root, commit string) {
 	s.t.Helper()
 	if out, err := exec.Command("git", "-C", root, "cat-file", "-e", commit+"^{commit}").CombinedOutput(); err != nil {
 		s.t.Skipf("this clone does not hold the commit %s, from which the program before is built: %v %s", commit, err, out)
 	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.old = filepath.Join(cache, "tributary", "before-"+commit)
+	building.Lock()
+	defer building.Unlock()
+	if _, err := os.Stat(s.old); err == nil {
+		return
+	}
 	source := filepath.Join(s.dir, "source")
-	if err := os.Mkdir(source, 0o755); err != nil {
+	if err := errors.Join(os.Mkdir(source, 0o755), os.MkdirAll(filepath.Dir(s.old), 0o755)); err != nil {
 		s.t.Fatal(err)
 	}
 	s.run(root, "git", "archive", "-o", filepath.Join(s.dir, "source.tar"), commit)
 	s.run(source, "tar", "-xf", filepath.Join(s.dir, "source.tar"))
-	// Without the paths of files, which are others each time, go knows what it has
-	// compiled before.
-	s.run(source, "go", "build", "-trimpath", "-o", s.old, "./cmd/tributary")
+	part := fmt.Sprintf("%s.%d", s.old, os.Getpid())
+	s.run(source, "go", "build", "-o", part, "./cmd/tributary")
+	if err := errors.Join(os.RemoveAll(source), os.Rename(part, s.old)); err != nil {
+		s.t.Fatal(err)
+	}
 }
+
+// building is held while a program before is built, which two tests may want at once.
+var building sync.Mutex
 
 // run runs a program to its end, which must be a good one.
 func (s *system) run(dir, name string, args ...string) string {
