@@ -177,11 +177,18 @@ test-race: engines servers clients ## packages that share memory between gorouti
 
 # Runs every fuzz test of the module, one after another; those of a package with one
 # binary, which takes as long to link as thousands of runs. $(1): how long each, little of
-# which goes into making inputs smaller.
+# which goes into making inputs smaller. After FUZZ_BUDGET seconds no package is begun;
+# which come first are others with each commit.
+FUZZ_BUDGET ?= 86400
 define fuzz
 	@bin=$$(mktemp -d); trap 'rm -rf "$$bin"' EXIT; known=$$($(GO) env GOCACHE)/fuzz/tributary; built=; \
-	grep -rEo --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' . | sed 's/^\(.*\)\/[^/]*:func /\1 /' | sort -u | while read -r dir name; do \
-	  echo "$$dir $$name"; if [ "$$dir" != "$$built" ]; then $(GO) test -c -fuzz . -o "$$bin/fuzz.test" "$$dir"; built=$$dir; fi; \
+	commit=$$(git rev-parse HEAD 2>/dev/null || date +%F); \
+	grep -rEo --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' . | sed 's/^\(.*\)\/[^/]*:func /\1 /' | while read -r dir name; do \
+	  echo "$$(echo "$$commit $$dir" | sha256sum | cut -c1-16) $$dir $$name"; done | sort | while read -r _ dir name; do \
+	  if [ "$$dir" != "$$built" ]; then \
+	    if [ $$SECONDS -ge $(FUZZ_BUDGET) ]; then echo "FUZZ_BUDGET is over: this and what comes after it are left for other commits: $$dir"; break; fi; \
+	    $(GO) test -c -fuzz . -o "$$bin/fuzz.test" "$$dir"; built=$$dir; fi; \
+	  echo "$$dir $$name"; \
 	  (cd "$$dir" && "$$bin/fuzz.test" -test.run '^$$' -test.fuzz "^$$name\$$" -test.fuzztime $(1) -test.fuzzminimizetime 20x -test.fuzzcachedir "$$known/$$dir"); \
 	done
 endef

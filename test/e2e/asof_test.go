@@ -15,6 +15,7 @@ import (
 	"tributary/schemas"
 	"tributary/test/corpus"
 	"tributary/test/rig"
+	"tributary/test/turns"
 	"tributary/test/wait"
 )
 
@@ -25,6 +26,7 @@ func TestThePastIsWhatTheLiveTrackerSaid(t *testing.T) {
 	if os.Getenv("TRIBUTARY_ASOF") == "" {
 		t.Skip("takes a minute: make test-asof runs it")
 	}
+	turns.Take(t)
 	t.Parallel()
 	s := setUp(t, corpus.Options{Seed: seed(t), Shape: corpus.Demo}, rig.Options{Local: true,
 		Extra: lively + "tracker:\n  wait: 20ms\nhistory:\n  wait: 200ms\nkafka:\n  session_timeout: 6s\n"})

@@ -20,6 +20,7 @@ import (
 	"tributary/internal/engine/enginetest"
 	"tributary/test/corpus"
 	"tributary/test/rig"
+	"tributary/test/turns"
 	"tributary/test/wait"
 )
 
@@ -79,6 +80,7 @@ func TestChaos(t *testing.T) {
 	if runs == 0 {
 		t.Skip("takes minutes: make chaos runs it")
 	}
+	turns.Take(t)
 	length := 15 * time.Second
 	if text := os.Getenv("TRIBUTARY_CHAOS_FAULTS"); text != "" {
 		var err error

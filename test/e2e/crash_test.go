@@ -17,6 +17,7 @@ import (
 	"tributary/internal/engine"
 	"tributary/test/corpus"
 	"tributary/test/rig"
+	"tributary/test/turns"
 	"tributary/test/wait"
 )
 
@@ -38,6 +39,7 @@ func TestCrashPoints(t *testing.T) {
 	if want == "" {
 		t.Skip("takes minutes: make crashpoints runs it")
 	}
+	turns.Take(t)
 	s := setUp(t, corpus.Options{Seed: seed(t), Shape: corpus.Small}, rig.Options{Local: true, Extra: shortLeases})
 	s.binary, s.fromNothing = crashable(t), true // there are steps in how it begins
 	s.keepEngines()

@@ -16,6 +16,7 @@ import (
 	"tributary/internal/engine/enginetest"
 	"tributary/internal/engine/install"
 	"tributary/test/rig"
+	"tributary/test/turns"
 )
 
 // TestMain removes what building and the first beginning left.
@@ -103,6 +104,7 @@ func long(t *testing.T, quicker ...string) {
 	if testing.Short() {
 		t.Skipf("takes long, and is left out with -short; quicker: %s", strings.Join(quicker, ", "))
 	}
+	turns.Take(t)
 }
 
 // number is the value of an environment variable, or fallback.

@@ -11,6 +11,7 @@ import (
 	"tributary/internal/engine"
 	"tributary/test/corpus"
 	"tributary/test/rig"
+	"tributary/test/turns"
 	"tributary/test/wait"
 )
 
@@ -55,6 +56,7 @@ func TestPausedInsertAtEachStep(t *testing.T) {
 	if os.Getenv("TRIBUTARY_CHAOS") == "" {
 		t.Skip("takes minutes: make chaos runs it")
 	}
+	turns.Take(t)
 	t.Parallel()
 	crashing := crashable(t)
 	for _, label := range []string{"insert.begun", "insert.apply.commit.before", "insert.apply.commit.after", "insert.end.commit.before"} {

@@ -12,6 +12,7 @@ import (
 	"tributary/internal/engine"
 	"tributary/test/corpus"
 	"tributary/test/rig"
+	"tributary/test/turns"
 	"tributary/test/wait"
 )
 
@@ -33,6 +34,7 @@ func campaignOfLoss(t *testing.T) {
 	if os.Getenv(lossEnv) == "" {
 		t.Skip("takes minutes: make lost runs it")
 	}
+	turns.Take(t)
 }
 
 // warehouseRows is all that a warehouse holds, as far as people ask for it.

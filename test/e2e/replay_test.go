@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -15,6 +16,7 @@ import (
 	"tributary/internal/engine"
 	"tributary/test/corpus"
 	"tributary/test/rig"
+	"tributary/test/turns"
 	"tributary/test/wait"
 )
 
@@ -73,13 +75,14 @@ const replayEnv = "TRIBUTARY_REPLAY"
 // Without it a test that is short has the smallest, and others are skipped.
 func replayShape(t *testing.T, short bool) string {
 	t.Helper()
-	switch shape := os.Getenv(replayEnv); {
-	case shape != "":
-		return shape
-	case !short:
+	shape := os.Getenv(replayEnv)
+	switch {
+	case !short && shape == "":
 		t.Skip("takes half a minute: make test-replay runs it")
+	case !short:
+		turns.Take(t)
 	}
-	return corpus.Small
+	return cmp.Or(shape, corpus.Small)
 }
 
 // All files are replayed from every phase (in plain go test from unzip): the

@@ -14,7 +14,7 @@ import (
 
 // The tests of this file are what was found from outside, one each, and named
 // so. They fail with a program from before it was mended, which
-// TRIBUTARY_HOSTILE_BINARY may name.
+// TRIBUTARY_BINARY may name.
 
 // struck is a condition: every hostile server has struck.
 func (w *world) struck() string {

@@ -14,6 +14,7 @@ import (
 	"tributary/internal/engine/enginetest"
 	"tributary/internal/engine/install"
 	"tributary/test/rig"
+	"tributary/test/turns"
 )
 
 // TestMain removes what building left. As another account the binary of the
@@ -54,6 +55,7 @@ func program(t testing.TB) string {
 	if os.Getenv("TRIBUTARY_HOSTILE") == "" {
 		t.Skip("takes minutes: run make test-hostile")
 	}
+	turns.Take(t)
 	found, err := install.Locate("")
 	if err != nil {
 		t.Fatalf("look for engines: %v", err)
@@ -73,14 +75,14 @@ func build() error {
 	if err != nil {
 		return fmt.Errorf("directory for the binary: %w", err)
 	}
-	built.dir, built.path = dir, os.Getenv("TRIBUTARY_HOSTILE_BINARY")
+	built.dir, built.path = dir, os.Getenv("TRIBUTARY_BINARY")
 	if built.path == "" {
 		built.path = filepath.Join(dir, "tributary")
 		if out, err := exec.Command("go", "build", "-o", built.path, "tributary/cmd/tributary").CombinedOutput(); err != nil {
 			return fmt.Errorf("go build: %w\n%s", err, out)
 		}
 	} else if !filepath.IsAbs(built.path) {
-		return errors.New("TRIBUTARY_HOSTILE_BINARY must be an absolute path")
+		return errors.New("TRIBUTARY_BINARY must be an absolute path")
 	}
 	init := exec.Command(built.path, "init", "--config", filepath.Join(dir, "init.yaml"))
 	init.Dir = dir
