@@ -14,8 +14,10 @@ TOOL := $(GO) tool -modfile=tools/go.mod
 # Those that wait longest begin first, so that they don't wait alone at the end.
 RACE := ./internal/stage ./internal/remote/http ./consumers/insert ./producers/poll ./cmd/... ./consumers/... ./producers/... ./internal/blob/... ./internal/deadline/... ./internal/engine/... ./internal/kafka/... ./internal/obs/... ./internal/pg/... ./internal/remote/... ./internal/stage/... ./internal/throttle/... ./internal/watch/... ./recovery/admin ./recovery/deadletter ./recovery/passover ./recovery/replay ./recovery/shadow ./web/live
 # Without LONG, of these only what others stand on, and the two packages above it with most
-# goroutines of their own: for the detector all is compiled and linked once more.
-RACED := $(if $(LONG),$(RACE),$(filter ./internal/% ./web/live ./consumers/insert ./producers/poll,$(RACE)))
+# goroutines of their own: for the detector all is compiled and linked once more. Where long
+# proofs take turns (test/turns) so do the rest of these.
+NOT_NOW := $(if $(TRIBUTARY_TURN),$(if $(filter %1 %3 %5 %7 %9,$(TRIBUTARY_TURN)),./consumers/...,./cmd/... ./producers/... ./recovery/%))
+RACED := $(if $(LONG),$(filter-out $(NOT_NOW),$(RACE)),$(filter ./internal/% ./web/live ./consumers/insert ./producers/poll,$(RACE)))
 NO_RACE_FILES = grep -rl --include='*_test.go' '^//go:build !race$$' $(sort $(RACED:/...=)) | sort -u
 # What these packages leave out with -short, as the race detector has them: with LONG it
 # goes without that.
