@@ -38,6 +38,7 @@ func suites(dir string) []suite {
 		seeded("history", 1, "test-history-kills"),
 		seeded("kill", 1, "test-kill"),
 		seeded("orders", 1, "orders"),
+		own("race", "test-race", "LONG=1"),
 		own("fuzz", "fuzz-short", "FUZZ_TIME=30s"),
 	}
 }
