@@ -13,18 +13,17 @@ TOOL := $(GO) tool -modfile=tools/go.mod
 # files that begin with //go:build !race, which make test-without-race compiles.
 # Those that wait longest begin first, so that they don't wait alone at the end.
 RACE := ./internal/stage ./internal/remote/http ./consumers/insert ./producers/poll ./cmd/... ./consumers/... ./producers/... ./internal/blob/... ./internal/deadline/... ./internal/engine/... ./internal/kafka/... ./internal/obs/... ./internal/pg/... ./internal/remote/... ./internal/stage/... ./internal/throttle/... ./internal/watch/... ./recovery/admin ./recovery/deadletter ./recovery/passover ./recovery/replay ./recovery/shadow ./web/live
-# Without LONG, of these only what others stand on, and the two packages above it with most
-# goroutines of their own: for the detector all is compiled and linked once more. Where long
-# proofs take turns (test/turns) so do the rest of these.
+# For the detector all is compiled and linked once more, so make check has it with LONG alone.
+# Where long proofs take turns (test/turns), so do those that nothing stands on.
 NOT_NOW := $(if $(TRIBUTARY_TURN),$(if $(filter %1 %3 %5 %7 %9,$(TRIBUTARY_TURN)),./consumers/...,./cmd/... ./producers/... ./recovery/%))
-RACED := $(if $(LONG),$(filter-out $(NOT_NOW),$(RACE)),$(filter ./internal/% ./web/live ./consumers/insert ./producers/poll,$(RACE)))
+RACED := $(filter-out $(NOT_NOW),$(RACE))
 NO_RACE_FILES = grep -rl --include='*_test.go' '^//go:build !race$$' $(sort $(RACED:/...=)) | sort -u
 # What these packages leave out with -short, as the race detector has them: with LONG it
 # goes without that.
 SHORT := $(if $(LONG),./internal/engine/chdb ./internal/engine/broker ./internal/stage ./internal/stage/sink)
 SHORT_TESTS := $(if $(LONG),|TestTwoOnOneDirectory|TestAMemberThatDiesInItsJoinIsRemoved|TestNoRequestEndsTheBroker|TestProtocols)
-# What is tested without it.
-PLAIN = $(filter-out $(shell $(GO) list $(RACED)),$(shell $(GO) list $(FIRST) ./...))
+# What make check tests without it.
+PLAIN = $(filter-out $(if $(LONG),$(shell $(GO) list $(RACED))),$(shell $(GO) list $(FIRST) ./...))
 # How many packages are tested at once: they mostly wait for engines and servers.
 # The longest begin first.
 AT_ONCE ?= $(shell echo $$((2 * $$(nproc))))
@@ -125,18 +124,17 @@ test: servers clients ## run the tests, with LONG=1 all of them; what lacks an e
 	@$(MAKE) --no-print-directory engines || echo "the engines could not be fetched: tests that need them are skipped"
 	$(GO) test $(SHORTLY) -p $(AT_ONCE) -timeout $(TEST_TIMEOUT) $(FIRST) ./...
 
-# Every test once, those that take long with LONG=1 alone: with the race detector what
-# RACED names, the rest without it, and without vet, which lint does. The
-# parts go on at once, lint too, so that nothing waits for the longest of one of them
-# alone; what they need is installed before, and what both lint and test-plain would
-# compile at the same time is compiled.
+# Every test once, with LONG=1 those that take long, and with the race detector what RACED
+# names; without vet, which lint does. The parts go on at once, lint too, so that nothing
+# waits for the longest of one of them alone; what they need is installed before, and what
+# both lint and test-plain would compile at the same time is compiled.
 .PHONY: check
 check: fmt vet-others engines servers clients ## everything that must hold before a commit
 	$(GO) list -export -test ./... >/dev/null
-	@$(MAKE) --no-print-directory -j4 AT_ONCE=$$(nproc) lint test-race test-plain test-without-race
+	@$(MAKE) --no-print-directory -j4 $(if $(LONG),AT_ONCE=$$(nproc) test-race test-without-race) lint test-plain
 
 .PHONY: test-plain
-test-plain: engines servers clients ## what make test-race and make test-without-race leave of make test
+test-plain: engines servers clients ## the tests of make check; with LONG=1 what make test-race and make test-without-race leave
 	$(GO) test -vet=off $(SHORTLY) -p $$(($(AT_ONCE) + 1)) -timeout $(TEST_TIMEOUT) $(PLAIN)
 
 .PHONY: test-without-race
@@ -173,7 +171,7 @@ deadcode: ## fail where only tests reach a function of the program
 	if [ -n "$$found" ]; then echo "only tests reach:"; echo "$$found"; exit 1; fi
 
 .PHONY: test-race
-test-race: engines servers clients ## packages that share memory between goroutines, with the race detector; LONG=1: all of them
+test-race: engines servers clients ## packages that share memory between goroutines, with the race detector
 	@race="-race"; cgo=1; if ! command -v "$$($(GO) env CC)" >/dev/null; then echo "no C compiler, which the race detector needs: tested without it"; race=""; cgo=$$($(GO) env CGO_ENABLED); fi; \
 	CGO_ENABLED=$$cgo $(GO) test $$race -vet=off -short -p $$(($(AT_ONCE) + 1)) -timeout $(TEST_TIMEOUT) $(RACED)
 

@@ -37,6 +37,7 @@ func overtakable() string {
 // changes nothing when it goes on, says why it stops, and takes its turn again
 // when the other has ended.
 func TestPausedInsert(t *testing.T) {
+	long(t, "TestStaleMemberWritesNothing", "TestTwoMembersGiveTheSame")
 	t.Parallel()
 	s := setUp(t, corpus.Options{Seed: seed(t), Shape: corpus.Small}, rig.Options{Local: true, Extra: overtakable()})
 	s.engines(func(engine.Endpoints) {

@@ -66,6 +66,7 @@ func (s *system) dropSchema(at engine.Endpoints, name string) {
 // nothing is told again, every row is as before, and what is added afterwards
 // is inserted as in an undisturbed run.
 func TestDroppedWarehouseIsRebuilt(t *testing.T) {
+	long(t, "TestRebuildOfALostWarehouse", "TestRebuildEqualsLive")
 	t.Parallel()
 	s := setUp(t, corpus.Options{Seed: seed(t), Shape: shapeOfLoss()}, rig.Options{Local: true})
 	s.once()

@@ -22,6 +22,7 @@ import (
 // theirs are being fetched, leave nothing behind that waits for them: a round
 // without them ends, sessions and batches are closed, and nothing is pending.
 func TestRemovedSourcesLeaveNothingPending(t *testing.T) {
+	long(t, "TestARemovedSourceLeavesNothingBehind", "TestPendingCountsAllThatIsUnfinished")
 	t.Parallel()
 	dir := openDir(t)
 	s := &system{t: t, binary: program(t), dir: dir, rig: &rig.Rig{Dir: dir, Config: filepath.Join(dir, "tributary.yaml")}}

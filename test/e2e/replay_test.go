@@ -89,6 +89,7 @@ func replayShape(t *testing.T, short bool) string {
 // warehouse, its findings and what files and documents show stay as they are,
 // and the history has every run.
 func TestReplay(t *testing.T) {
+	long(t, "TestAReplayFromUpload", "TestAReplayFromXSD", "TestReplayIsCounted")
 	t.Parallel()
 	shape := replayShape(t, true)
 	s := setUp(t, corpus.Options{Seed: seed(t), Shape: shape}, rig.Options{Local: true, Extra: lively})

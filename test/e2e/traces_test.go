@@ -16,6 +16,7 @@ import (
 // for each file: the one that the file's events name. In each, what follows stands
 // below what it follows from.
 func TestOneTracePerFile(t *testing.T) {
+	long(t, "TestPhases", "TestAnotherMemberGoesOn")
 	t.Parallel()
 	c := collector.New(t)
 	s := setUp(t, corpus.Options{Seed: seed(t), Shape: corpus.Small}, rig.Options{Local: true,
