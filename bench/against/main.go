@@ -4,8 +4,7 @@
 //
 // Of the processor's time the least of all rounds counts, which a machine that is busy
 // elsewhere changes least; while a part seems slower than is allowed, more rounds are
-// played, up to a bound. Where the commit is not in the history, as in a shallow clone, the
-// comparison is skipped.
+// played, up to a bound. A shallow clone may lack the commit: then nothing is compared.
 package main
 
 import (
@@ -45,6 +44,10 @@ func (a *against) run(ctx context.Context) (err error) {
 	}
 	commit, _, _ := strings.Cut(string(text), "\n")
 	if err := command(ctx, ".", "git", "cat-file", "-e", commit+"^{commit}").Run(); err != nil {
+		shallow, shallowErr := exec.CommandContext(ctx, "git", "rev-parse", "--is-shallow-repository").Output()
+		if shallowErr == nil && strings.TrimSpace(string(shallow)) == "false" {
+			return fmt.Errorf("%s names the commit %s, which is not in the whole history that is here: name one that is (%w)", a.baseline, commit, err)
+		}
 		fmt.Printf("the commit %s of %s is not in the history that is here (git fetch --unshallow): not compared\n", commit, a.baseline)
 		return nil
 	}
