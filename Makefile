@@ -15,7 +15,7 @@ TOOL := $(GO) tool -modfile=tools/go.mod
 RACE := ./internal/stage ./internal/remote/http ./consumers/insert ./producers/poll ./cmd/... ./consumers/... ./producers/... ./internal/blob/... ./internal/deadline/... ./internal/engine/... ./internal/kafka/... ./internal/obs/... ./internal/pg/... ./internal/remote/... ./internal/stage/... ./internal/throttle/... ./internal/watch/... ./recovery/admin ./recovery/deadletter ./recovery/passover ./recovery/replay ./recovery/shadow ./web/live
 # For the detector all is compiled and linked once more, so make check has it with LONG alone.
 # Where long proofs take turns (test/turns), so do those that nothing stands on.
-NOT_NOW := $(if $(TRIBUTARY_TURN),$(if $(filter %1 %3 %5 %7 %9,$(TRIBUTARY_TURN)),./consumers/...,./cmd/... ./producers/... ./recovery/%))
+NOT_NOW := $(if $(filter 0,$(TRIBUTARY_TURN)),./cmd/... ./producers/... ./recovery/%) $(if $(filter 1,$(TRIBUTARY_TURN)),./consumers/...)
 RACED := $(filter-out $(NOT_NOW),$(RACE))
 NO_RACE_FILES = grep -rl --include='*_test.go' '^//go:build !race$$' $(sort $(RACED:/...=)) | sort -u
 # What these packages leave out with -short, as the race detector has them: with LONG it
@@ -177,16 +177,16 @@ test-race: engines servers clients ## packages that share memory between gorouti
 
 # Runs every fuzz test of the module, one after another; those of a package with one
 # binary, which takes as long to link as thousands of runs. $(1): how long each, little of
-# which goes into making inputs smaller. After FUZZ_BUDGET seconds no package is begun;
-# which come first are others with each commit.
-FUZZ_BUDGET ?= 86400
+# which goes into making inputs smaller. After FUZZ_BUDGET seconds, where that is given, no
+# package is begun; which come first are others with each commit.
+FUZZ_BUDGET ?=
 define fuzz
 	@bin=$$(mktemp -d); trap 'rm -rf "$$bin"' EXIT; known=$$($(GO) env GOCACHE)/fuzz/tributary; built=; \
 	commit=$$(git rev-parse HEAD 2>/dev/null || date +%F); \
 	grep -rEo --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' . | sed 's/^\(.*\)\/[^/]*:func /\1 /' | while read -r dir name; do \
 	  echo "$$(echo "$$commit $$dir" | sha256sum | cut -c1-16) $$dir $$name"; done | sort | while read -r _ dir name; do \
 	  if [ "$$dir" != "$$built" ]; then \
-	    if [ $$SECONDS -ge $(FUZZ_BUDGET) ]; then echo "FUZZ_BUDGET is over: this and what comes after it are left for other commits: $$dir"; break; fi; \
+	    if [ $$SECONDS -ge $(or $(FUZZ_BUDGET),$$((SECONDS + 1))) ]; then echo "FUZZ_BUDGET is over: this and what comes after it are left for other commits: $$dir"; break; fi; \
 	    $(GO) test -c -fuzz . -o "$$bin/fuzz.test" "$$dir"; built=$$dir; fi; \
 	  echo "$$dir $$name"; \
 	  (cd "$$dir" && "$$bin/fuzz.test" -test.run '^$$' -test.fuzz "^$$name\$$" -test.fuzztime $(1) -test.fuzzminimizetime 20x -test.fuzzcachedir "$$known/$$dir"); \

@@ -24,11 +24,11 @@ const (
 // the chain begins with the next position, and older members beside newer ones
 // do no harm: they are refused, or find no engines.
 func TestTheProgramBefore(t *testing.T) {
-	from := programs
+	chosen := programs
 	if os.Getenv("TRIBUTARY_UPGRADE") == "1" {
-		from = programs[len(programs)-1:]
+		chosen = programs[len(programs)-1:]
 	}
-	for _, from := range from {
+	for _, from := range chosen {
 		t.Run(from.commit, func(t *testing.T) {
 			t.Parallel()
 			takenUp(t, from)
