@@ -71,6 +71,45 @@ func TestABatchIsReleasedInParts(t *testing.T) {
 	}
 }
 
+// What of a version was ordered before control was restored is given no position again,
+// and its version counts it: in a part, in a batch as a whole, and where nothing is left
+// but what the version withdraws.
+func TestWhatWasOrderedBeforeIsNotOrderedAgain(t *testing.T) {
+	for name, c := range map[string]struct {
+		before []int64 // of two documents
+		beside bool    // another file of the batch is outstanding
+		want   []string
+	}{
+		"a part":             {[]int64{1}, true, []string{"1 add/%s/H.2026-01-01.2.specimen.impc.xml", "2 withdrawal add/%s of 2"}},
+		"a batch":            {[]int64{2}, false, []string{"1 add/%s/H.2026-01-01.1.specimen.impc.xml", "2 withdrawal add/%s of 2", "3 end of H 1 of 1", "4 end of session 1"}},
+		"all of a part":      {[]int64{1, 2}, true, []string{"1 withdrawal add/%s of 2"}},
+		"all of a batch":     {[]int64{2, 1}, false, []string{"1 withdrawal add/%s of 2", "2 end of H 1 of 0", "3 end of session 1"}},
+		"nothing, in a part": {nil, true, []string{"1 add/%s/H.2026-01-01.1.specimen.impc.xml", "2 add/%s/H.2026-01-01.2.specimen.impc.xml", "3 withdrawal add/%s of 2"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := early(t)
+			s := b.session()
+			f := b.extracted(s, "H", "add", "2026-02-01", 1, 2)
+			if c.beside {
+				b.extracted(s, "H", "add", "2026-02-02", 1, 1)
+			}
+			for _, n := range c.before {
+				v := f.specimen(n)
+				b.exec("INSERT INTO control.ordered_document (run, file, attempt, download, unzip, document) VALUES ($1,$2,$3,$4,$5,$6), ($1,$2,$3+1,$4,$5,$6), ($1,$2,$3,'other',$5,$6)", v.Run, v.File, v.Attempt, v.Download, v.Unzip, v.Document)
+			}
+			b.read(f.specimen(1), f.specimen(2))
+			b.release()
+			var want []string
+			for _, w := range c.want {
+				want = append(want, strings.ReplaceAll(w, "%s", f.name))
+			}
+			b.says(want...)
+			b.release()
+			b.says()
+		})
+	}
+}
+
 // A batch that has begun goes first, also before that of an earlier session whose
 // files were found later, and its end is told when nothing more comes of it.
 func TestABatchThatHasBegunGoesFirst(t *testing.T) {

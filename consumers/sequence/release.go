@@ -3,7 +3,6 @@ package sequence
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strconv"
 	"time"
 
@@ -113,13 +112,13 @@ func (s *Sequencer) releaseBatch(ctx context.Context, epoch int64, id string, li
 		if err != nil || b == nil {
 			return err
 		}
-		docs, out, err := s.positions(ctx, tx, *b, next.Next, now)
+		versions, out, err := s.positions(ctx, tx, *b, next.Next, now)
 		if err != nil {
 			return err
 		}
-		documents := int(b.Documents) + len(docs)
+		documents := int(b.Documents) + len(out) - len(versions)
 		var last *int64
-		if documents > 0 { // else no version is complete in it, and it has no positions
+		if documents+len(out) > 0 { // else no version is complete in it, and it has no positions
 			end := next.Next + int64(len(out))
 			last = &end
 			out = append(out, positionMessage(batchEnd(*b, b.Session == nil, documents, end), now), batchEvent(*b, b.Session == nil, documents, end, now))
@@ -161,27 +160,25 @@ func (s *Sequencer) releasePart(ctx context.Context, epoch int64, id string, now
 		if err != nil || b == nil {
 			return err
 		}
-		docs, out, err := s.positions(ctx, tx, *b, next.Next, now)
+		versions, out, err := s.positions(ctx, tx, *b, next.Next, now)
 		if err != nil {
 			return err
 		}
-		var versions []int64
-		for _, d := range docs {
-			versions = append(versions, d.Acquisition)
-		}
-		slices.Sort(versions)
-		if err := control.ReleasePart(ctx, tx, *b, slices.Compact(versions), len(docs)); err != nil {
+		documents := len(out) - len(versions)
+		if err := control.ReleasePart(ctx, tx, *b, versions, documents); err != nil {
 			return err
 		}
-		s.deps.Log.Debug("part of a batch released", "domain", b.Domain, "number", b.Number, "documents", len(docs))
+		s.deps.Log.Debug("part of a batch released", "domain", b.Domain, "number", b.Number, "documents", documents)
 		return control.AppendPositions(ctx, tx, s.deps.Outbox, next, out...)
 	})
 }
 
-// positions are the documents of a batch that are complete and have no positions yet,
-// and their messages, from the given position on, with what each version withdraws.
-func (s *Sequencer) positions(ctx context.Context, tx pgx.Tx, b control.Batch, next int64, now time.Time) (docs []control.Ordered, out []schemas.Message, err error) {
-	if docs, err = control.BatchDocuments(ctx, tx, b.ID, s.deps.Kinds); err != nil {
+// positions are the messages of a batch's documents that are complete and have no
+// positions yet, from the given position on, and behind them one for each of their
+// versions, with what it withdraws. It names the versions by their acquisitions.
+func (s *Sequencer) positions(ctx context.Context, tx pgx.Tx, b control.Batch, next int64, now time.Time) (acquisitions []int64, out []schemas.Message, err error) {
+	docs, err := control.BatchDocuments(ctx, tx, b.ID, s.deps.Kinds)
+	if err != nil {
 		return nil, nil, err
 	}
 	var versions []*schemas.DocumentOrdered
@@ -195,16 +192,18 @@ func (s *Sequencer) positions(ctx context.Context, tx pgx.Tx, b control.Batch, n
 		if !ok {
 			return nil, nil, fmt.Errorf("document of batch %s is a %T", b.ID, body)
 		}
-		o := ordered(b, d, v)
-		o.Position = next + int64(len(out))
-		out = append(out, positionMessage(o, now))
+		if !d.Before {
+			o := ordered(b, d, v)
+			o.Position = next + int64(len(out))
+			out = append(out, positionMessage(o, now))
+		}
 		version := counts[d.Acquisition]
 		if version == nil {
 			version = ordered(b, d, v)
 			version.What, version.DocumentRef, version.DocumentName = schemas.PositionVersion, schemas.DocumentRef{Archive: v.Archive}, schemas.DocumentName{}
 			version.Result, version.Phase, version.Exception = "", "", ""
 			counts[d.Acquisition] = version
-			versions = append(versions, version)
+			acquisitions, versions = append(acquisitions, d.Acquisition), append(versions, version)
 		}
 		version.Documents++
 	}
@@ -212,7 +211,7 @@ func (s *Sequencer) positions(ctx context.Context, tx pgx.Tx, b control.Batch, n
 		v.Position = next + int64(len(out))
 		out = append(out, positionMessage(v, now))
 	}
-	return docs, out, nil
+	return acquisitions, out, nil
 }
 
 func batchEnd(b control.Batch, late bool, documents int, position int64) *schemas.DocumentOrdered {

@@ -33,16 +33,16 @@ func (s *state) closing(b *batch) []*schemas.DocumentOrdered {
 		o.Position = s.last
 		out = append(out, &o)
 	}
-	for _, key := range slices.SortedFunc(maps.Keys(b.example), func(x, y versionKey) int {
+	for _, key := range slices.SortedFunc(maps.Keys(b.begun), func(x, y versionKey) int {
 		return cmp.Or(cmp.Compare(x.file, y.file), cmp.Compare(x.run, y.run), cmp.Compare(x.attempt, y.attempt))
 	}) {
-		t := s.file(key.file).attempts[key.attemptKey]
-		if b.versions[key] != nil || t == nil || t.accepted == nil || int64(len(b.ordered[key])) < t.accepted.Rows {
-			continue // told already, or some of its documents are missing: they are ordered with all others of their version
+		x, t := b.begun[key], s.file(key.file).attempts[key.attemptKey]
+		if b.versions[key] != nil || t == nil || t.accepted == nil || int64(len(x.documents)) < t.accepted.Rows {
+			continue // told already, or some of its documents are missing: they are ordered once they are read again
 		}
-		v := *b.example[key]
+		v := *x.DocumentOrdered
 		v.What, v.DocumentRef, v.DocumentName = schemas.PositionVersion, schemas.DocumentRef{Archive: v.Archive}, schemas.DocumentName{}
-		v.Result, v.Phase, v.Exception, v.Documents = "", "", "", int32(len(b.ordered[key]))
+		v.Result, v.Phase, v.Exception, v.Documents = "", "", "", int32(len(x.documents))
 		give(v)
 		b.versions[key] = out[len(out)-1]
 	}
@@ -53,14 +53,6 @@ func (s *state) closing(b *batch) []*schemas.DocumentOrdered {
 		Batch: b.id, Domain: b.domain, Number: b.number, Late: b.late, Documents: int32(b.documents)})
 	b.end = s.last
 	return out
-}
-
-// whole is how many documents of a batch were ordered with their whole version.
-func (b *batch) whole() (documents int64) {
-	for _, v := range b.versions {
-		documents += int64(v.Documents)
-	}
-	return documents
 }
 
 // versionsOrdered are the versions that were ordered, each as a whole.

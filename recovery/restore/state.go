@@ -50,11 +50,14 @@ type batch struct {
 	at                       time.Time
 	end                      int64 // position of its end; 0 if it was not published
 	versions                 map[versionKey]*schemas.DocumentOrdered
-	// While it has no end: which documents were published of each version of which
-	// not all is known to be, one of them, and the number of all.
-	ordered   map[versionKey]map[string]bool
-	example   map[versionKey]*schemas.DocumentOrdered
-	documents int
+	begun                    map[versionKey]*begun // versions that were not published as a whole
+	documents                int                   // that were published
+}
+
+// begun is what was published of a version.
+type begun struct {
+	*schemas.DocumentOrdered                 // one of its documents
+	documents                map[string]bool // all of them
 }
 
 // versionKey names what one attempt brought.

@@ -31,7 +31,7 @@ func (s *state) ordered(m schemas.Message, e *schemas.DocumentOrdered) {
 	b := s.batches[e.Batch]
 	if b == nil {
 		b = &batch{id: e.Batch, session: e.Session, domain: e.Domain, run: schemas.LiveRun, number: e.Number, late: e.Late, at: m.Time,
-			versions: map[versionKey]*schemas.DocumentOrdered{}, ordered: map[versionKey]map[string]bool{}, example: map[versionKey]*schemas.DocumentOrdered{}}
+			versions: map[versionKey]*schemas.DocumentOrdered{}, begun: map[versionKey]*begun{}}
 		if e.Late {
 			b.session = ""
 		}
@@ -42,17 +42,16 @@ func (s *state) ordered(m schemas.Message, e *schemas.DocumentOrdered) {
 	switch e.What {
 	case schemas.PositionDocument:
 		b.run = e.Run
-		if b.example[key] = e; b.ordered[key] == nil {
-			b.ordered[key] = map[string]bool{}
+		if b.begun[key] == nil {
+			b.begun[key] = &begun{e, map[string]bool{}}
 		}
-		b.ordered[key][e.Document] = true // some come again, once control was restored before
+		b.begun[key].documents[e.Document] = true // some come again, once control was restored before
 		b.documents++
 	case schemas.PositionVersion:
 		b.versions[key] = e
-		delete(b.ordered, key)
-		delete(b.example, key)
+		delete(b.begun, key)
 	case schemas.PositionBatchEnd:
-		b.end, b.ordered, b.example = e.Position, nil, nil
+		b.end = e.Position
 	}
 }
 

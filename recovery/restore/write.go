@@ -31,6 +31,7 @@ type writer struct {
 	report *Report
 
 	files, hostings, looks, acquisitions, attempts pg.Rows
+	documents                                      pg.Rows           // of versions that go on, that have positions
 	opened                                         map[string]opened // batches of sessions that go on
 	items                                          map[itemKey]item
 	told                                           []schemas.Message // beside positions
@@ -65,6 +66,7 @@ func (w *writer) write(ctx context.Context) error {
 	}
 	w.opened = map[string]opened{}
 	versions := w.s.versionsOrdered()
+	w.before(versions)
 	for _, id := range slices.Sorted(maps.Keys(w.s.files)) {
 		if f := w.s.files[id]; f.name != nil {
 			if err := w.file(f, versions); err != nil {

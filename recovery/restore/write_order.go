@@ -55,7 +55,7 @@ func (w *writer) order(ctx context.Context) error {
 		if b.end > 0 {
 			released, end = b.at, b.end
 		}
-		batch(id, pointer(b.session), b.domain, b.at, b.number, released, end, b.run, b.whole())
+		batch(id, pointer(b.session), b.domain, b.at, b.number, released, end, b.run, int64(b.documents))
 	}
 	for _, id := range slices.Sorted(maps.Keys(w.opened)) {
 		o := w.opened[id]
@@ -79,11 +79,35 @@ func (w *writer) order(ctx context.Context) error {
 		table{"operation", operations})
 }
 
-// processes writes what fetches files, and what it has accepted.
+// before gathers the documents that have positions while their versions go on: what was
+// brought is read again, and the rest of it ordered.
+func (w *writer) before(versions map[versionKey]*ordered) {
+	type key struct {
+		versionKey
+		document string
+	}
+	seen := map[key]bool{}
+	for _, b := range w.s.batches {
+		for v, x := range b.begun {
+			if t := w.s.file(v.file).attempts[v.attemptKey]; versions[v] != nil || v.run != schemas.LiveRun || t == nil || !t.finished {
+				continue
+			}
+			for document := range x.documents {
+				if k := (key{v, document}); !seen[k] { // parts of it may be in more than one batch, once control was restored before
+					seen[k] = true
+					w.documents.Add("run", v.run, "file", v.file, "attempt", v.attempt, "download", x.Download, "unzip", x.Unzip, "document", document)
+				}
+			}
+		}
+	}
+}
+
+// processes writes what fetches files, what it has accepted, and what of that was ordered.
 func (w *writer) processes(ctx context.Context) error {
 	return w.copyAll(ctx,
 		table{"acquisition", w.acquisitions},
-		table{"attempt", w.attempts})
+		table{"attempt", w.attempts},
+		table{"ordered_document", w.documents})
 }
 
 // numbers writes what is given next.

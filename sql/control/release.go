@@ -125,6 +125,7 @@ func take(ctx context.Context, tx pgx.Tx, id, condition string, args ...any) (ne
 // Ordered is a document of a batch, in the batch's order.
 type Ordered struct {
 	Acquisition int64
+	Before      bool   // it had its position when control was restored, before the rest of its version
 	Body        []byte // the document.validated event
 	Session     *string
 	Source      string
@@ -139,18 +140,20 @@ type Ordered struct {
 	RunNumber   int64 // 0 for the live run
 }
 
-// BatchDocuments returns the documents of a batch's complete versions that have no
-// positions yet, in the order of insertion: kinds in the profile's order, then deletions in the
+// BatchDocuments returns the documents of a batch's complete versions that are not
+// ordered, or not as a whole, in the order of insertion: kinds in the profile's order, then deletions in the
 // reverse of it; file date and increment; document date and increment; action;
 // file name; document name; version. What belongs to each version is looked up: of a part
 // of a batch few are left, and Postgres may still expect as many as the whole batch had.
 func BatchDocuments(ctx context.Context, tx pgx.Tx, batch string, kinds []string) ([]Ordered, error) {
-	return pg.List(ctx, tx, "read documents of batch", pgx.RowToStructByName[Ordered], `SELECT a.id AS acquisition, d.body, a.session::text, t.source, f.name, f.action, coalesce(f.centre, '') AS centre, f.file_date::text, f.file_inc,
+	return pg.List(ctx, tx, "read documents of batch", pgx.RowToStructByName[Ordered], `SELECT a.id AS acquisition, d.before, d.body, a.session::text, t.source, f.name, f.action, coalesce(f.centre, '') AS centre, f.file_date::text, f.file_inc,
 			coalesce(a.rank_own, false) AS rank_own, a.rank_time, coalesce(a.rank_ordinal, 0) AS rank_ordinal, coalesce(r.number, 0) AS run_number
 		FROM control.acquisition a LEFT JOIN control.replay r ON r.id = a.run
 		JOIN LATERAL (SELECT * FROM control.file WHERE id = a.file OFFSET 0) f ON true
 		JOIN LATERAL (SELECT source FROM control.attempt WHERE run=a.run AND file=a.file AND attempt=a.attempt OFFSET 0) t ON true
-		JOIN LATERAL (SELECT * FROM control.document WHERE run=a.run AND file=a.file AND attempt=a.attempt AND download=a.download AND unzip=a.unzip OFFSET 0) d ON true
+		JOIN LATERAL (SELECT e.*, EXISTS (SELECT FROM control.ordered_document o
+				WHERE o.run=e.run AND o.file=e.file AND o.attempt=e.attempt AND o.download=e.download AND o.unzip=e.unzip AND o.document=e.document) AS before
+			FROM control.document e WHERE e.run=a.run AND e.file=a.file AND e.attempt=a.attempt AND e.download=a.download AND e.unzip=a.unzip OFFSET 0) d ON true
 		WHERE a.batch = $1 AND NOT a.ordered AND a.state = 'ended' AND a.result = 'complete'
 		ORDER BY CASE WHEN array_position($2::text[], d.kind) IS NULL THEN 2 * cardinality($2::text[]) + 1
 				WHEN f.action = 'delete' THEN 2 * cardinality($2::text[]) + 1 - array_position($2::text[], d.kind)
