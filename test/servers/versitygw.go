@@ -11,7 +11,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"runtime"
 	"time"
 )
 
@@ -111,14 +110,26 @@ func accepts(addr string) error {
 	return conn.Close()
 }
 
+// versityGWPinned reads what is pinned, in the checkout that the working directory is in.
+func versityGWPinned() ([]byte, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	for {
+		pinned, err := os.ReadFile(filepath.Join(dir, "test", "servers", "versitygw", "go.sum"))
+		parent := filepath.Dir(dir)
+		if err == nil || parent == dir {
+			return pinned, err
+		}
+		dir = parent
+	}
+}
+
 // versityGW finds the program that make servers has built, whose name follows from
 // what is pinned.
 func versityGW() (string, error) {
-	_, here, _, ok := runtime.Caller(0)
-	if !ok {
-		return "", fmt.Errorf("versitygw: %w: this program doesn't know its sources", ErrMissing)
-	}
-	pinned, err := os.ReadFile(filepath.Join(filepath.Dir(here), "versitygw", "go.sum"))
+	pinned, err := versityGWPinned()
 	if err != nil {
 		return "", fmt.Errorf("versitygw: %w: its sources are not there: %w", ErrMissing, err)
 	}
