@@ -68,3 +68,22 @@ func TestPacketsAreJudged(t *testing.T) {
 		}
 	}
 }
+
+// Where a request can't be sent any more, nobody waits for the answers to those before,
+// and a server that gave them has not invented them; it has, where nothing has ended.
+func TestAnswersAfterTheEndAreNoFault(t *testing.T) {
+	for name, ended := range map[string]bool{"the connection ended": true, "it goes on": false} {
+		var f frameReader
+		asked := f.own.ask(nil, fxpRead, func(reply) bool { return false })
+		answer := packet(fxpStatus, asked[5:9], number(statusOK))
+		f.r = bytes.NewReader(append(answer, answer...))
+		if ended {
+			f.own.fail()
+		} else if err := f.next(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := f.next(); (remote.ClassOf(err) == remote.Protocol) == ended {
+			t.Errorf("%s: an answer that nobody waits for is %v", name, err)
+		}
+	}
+}

@@ -99,13 +99,19 @@ func (q *requests) Write(packets []byte) (int, error) {
 	return len(packets), nil
 }
 
-// answered tells who waits for a packet of ours, and whether its memory is kept.
+// answered tells who waits for a packet of ours, and whether its memory is kept. Once
+// nothing can be sent any more nobody waits, and what had been answered before that is no
+// fault of the server's.
 func (q *requests) answered(id uint32, a reply) (kept bool, err error) {
 	q.mu.Lock()
 	told, ok := q.waiting[id]
+	ended := q.ended
 	delete(q.waiting, id)
 	q.mu.Unlock()
-	if !ok {
+	switch {
+	case !ok && ended:
+		return false, io.EOF
+	case !ok:
 		return false, remote.Broken("protocol_error", "it answers a request that was not sent")
 	}
 	return told(a), nil
