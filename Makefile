@@ -26,7 +26,7 @@ SHORT_TESTS := $(if $(LONG),|TestTwoOnOneDirectory|TestAMemberThatDiesInItsJoinI
 PLAIN = $(filter-out $(if $(LONG),$(shell $(GO) list $(RACED))),$(shell $(GO) list $(FIRST) ./...))
 # How many packages are tested at once: they mostly wait for engines and servers.
 # The longest begin first.
-AT_ONCE ?= $(shell echo $$((2 * $$(nproc))))
+AT_ONCE ?= $(shell echo $$((3 * $$(nproc))))
 FIRST := ./test/e2e ./test/hostile ./test/upgrade ./test/badinput ./test/scale ./test/docs ./web/pages
 TEST_TIMEOUT ?= 40m
 # What takes the processor for long, and whose question a quicker test asks first, is left
@@ -36,8 +36,11 @@ SHORTLY := $(if $(LONG),,-short)
 # where GOTMPDIR says. A blob store has 256 directories, which take ext4 ten times as long
 # to make as memory does while as many are removed.
 test test-race test-plain test-without-race: export TMPDIR := $(shell mk/scratch)
-# How the compiler and the linker are run (mk/tool), whatever runs them.
-export GOFLAGS := $(filter-out -toolexec=%,$(shell $(GO) env GOFLAGS)) -toolexec=$(abspath mk/tool)
+# All is compiled as for the image, whatever compiles it, so that clones share what the
+# cache has: without cgo and paths of this machine, and without what only a debugger reads,
+# which is a fifth of compiling. mk/tool says how the compiler and the linker are run.
+export GOFLAGS := $(filter-out -toolexec=% -trimpath -gcflags=all=%,$(shell $(GO) env GOFLAGS)) -trimpath -gcflags=all=-dwarf=false -toolexec=$(abspath mk/tool)
+export CGO_ENABLED := 0
 # The program under test is the one that make engines needs and has built.
 test test-race test-plain test-without-race: export TRIBUTARY_BINARY := $(abspath $(BIN))
 GOVULNCHECK ?= v1.9.0
@@ -172,7 +175,7 @@ deadcode: ## fail where only tests reach a function of the program
 
 .PHONY: test-race
 test-race: engines servers clients ## packages that share memory between goroutines, with the race detector
-	@race="-race"; cgo=1; if ! command -v "$$($(GO) env CC)" >/dev/null; then echo "no C compiler, which the race detector needs: tested without it"; race=""; cgo=$$($(GO) env CGO_ENABLED); fi; \
+	@race="-race"; cgo=1; if ! command -v "$$($(GO) env CC)" >/dev/null; then echo "no C compiler, which the race detector needs: tested without it"; race=""; cgo=0; fi; \
 	CGO_ENABLED=$$cgo $(GO) test $$race -vet=off -short -p $$(($(AT_ONCE) + 1)) -timeout $(TEST_TIMEOUT) $(RACED)
 
 # Runs every fuzz test of the module, one after another; those of a package with one
