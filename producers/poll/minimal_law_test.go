@@ -93,7 +93,7 @@ func TestMinimalPollsLoseNothingAndWithdrawNothing(t *testing.T) {
 		defer func() { _ = flag.Set("rapid.checks", checks.DefValue) }()
 	}
 	ends := map[string]int{}
-	rapid.Check(t, func(r *rapid.T) {
+	trees := func(r *rapid.T) {
 		for _, table := range []string{"look", "hosting", "file", "poll", "session", "source_day", "outbox", "ignored"} {
 			b.exec("DELETE FROM control." + table)
 		}
@@ -175,8 +175,12 @@ func TestMinimalPollsLoseNothingAndWithdrawNothing(t *testing.T) {
 			}
 			b.now = b.now.Add(rapid.SampledFrom([]time.Duration{time.Second, 5 * time.Second, 2 * time.Minute, 20 * time.Minute, time.Hour}).Draw(r, "later"))
 		}
-	})
-	if ends["minimal"] < 20 || ends["complete"] < 20 {
-		t.Errorf("polls ended %v: the test shows little", ends)
 	}
+	// A few trees, as -short has them, may have few polls of one kind.
+	for range 10 {
+		if rapid.Check(t, trees); ends["minimal"] >= 20 && ends["complete"] >= 20 {
+			return
+		}
+	}
+	t.Errorf("polls ended %v: the test shows little", ends)
 }
