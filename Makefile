@@ -38,8 +38,9 @@ SHORTLY := $(if $(LONG),,-short)
 test test-race test-plain test-without-race: export TMPDIR := $(shell mk/scratch)
 # All is compiled as for the image, whatever compiles it, so that clones share what the
 # cache has: without cgo and paths of this machine, and without what only a debugger reads,
-# which is a fifth of compiling. mk/tool says how the compiler and the linker are run.
-export GOFLAGS := $(filter-out -toolexec=% -trimpath -gcflags=all=%,$(shell $(GO) env GOFLAGS)) -trimpath -gcflags=all=-dwarf=false -toolexec=$(abspath mk/tool)
+# which is a fifth of compiling and a quarter of linking. mk/tool says how the compiler and
+# the linker are run.
+export GOFLAGS := $(filter-out -toolexec=% -trimpath -gcflags=all=% -ldflags=%,$(shell $(GO) env GOFLAGS)) -trimpath -gcflags=all=-dwarf=false -ldflags=-s -toolexec=$(abspath mk/tool)
 export CGO_ENABLED := 0
 # The program under test is the one that make engines needs and has built.
 test test-race test-plain test-without-race: export TRIBUTARY_BINARY := $(abspath $(BIN))
@@ -122,10 +123,11 @@ browser: ## install Chromium, in which tests open the pages, and axe-core
 demo: engines servers ## watch a generated corpus go from real servers to the warehouse; LIVE=1: centres go on delivering
 	$(GO) run ./test/demo -binary $(BIN) $(if $(LIVE),-live 10m)
 
+# Without vet, which make check has.
 .PHONY: test
 test: servers clients ## run the tests, with LONG=1 all of them; what lacks an engine or a server is skipped
 	@$(MAKE) --no-print-directory engines || echo "the engines could not be fetched: tests that need them are skipped"
-	$(GO) test $(SHORTLY) -p $(AT_ONCE) -timeout $(TEST_TIMEOUT) $(FIRST) ./...
+	$(GO) test -vet=off $(SHORTLY) -p $(AT_ONCE) -timeout $(TEST_TIMEOUT) $(FIRST) ./...
 
 # Every test once, with LONG=1 those that take long, and with the race detector what RACED
 # names; without vet, which lint does. The parts go on at once, lint too, so that nothing
