@@ -153,7 +153,6 @@ func (r *Reader) Read(ctx context.Context, spans []Span, take func(Chunk) error)
 		kgo.ConsumeResetOffset(reset),
 		kgo.KeepControlRecords(), // the last of a span may be one
 		kgo.FetchMaxBytes(readBytes), kgo.FetchMaxPartitionBytes(readBytes), kgo.MaxConcurrentFetches(1),
-		kgo.DisableFetchSessions(), // which save little here, and whose end races with a fetch when the client closes
 	)
 	if err != nil {
 		return err
