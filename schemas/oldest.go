@@ -51,7 +51,7 @@ func (w writer) version(body any) (Version, error) {
 		return Version{}, fmt.Errorf("its body is a %s, not a %s", of, w.of)
 	}
 	v := reflect.ValueOf(body).Elem()
-	said := func(p place) bool { return told(v, p.fields) }
+	said := func(p place) bool { return saysAt(v, p.fields) }
 	for _, s := range w.steps {
 		if len(s.added) == 0 || slices.ContainsFunc(s.added, said) {
 			return s.Version, nil
@@ -119,16 +119,16 @@ func fieldOf(of reflect.Type, name string) (reflect.StructField, bool) {
 	return reflect.StructField{}, false
 }
 
-// told tells whether a body says anything at a place.
-func told(v reflect.Value, fields [][]int) bool {
+// saysAt tells whether a body says anything at a place.
+func saysAt(v reflect.Value, fields [][]int) bool {
 	if len(fields) == 0 {
 		return says(v)
 	}
 	if v.Kind() != reflect.Slice {
-		return told(v.FieldByIndex(fields[0]), fields[1:])
+		return saysAt(v.FieldByIndex(fields[0]), fields[1:])
 	}
 	for i := range v.Len() {
-		if told(v.Index(i), fields) {
+		if saysAt(v.Index(i), fields) {
 			return true
 		}
 	}

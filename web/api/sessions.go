@@ -58,14 +58,14 @@ func (a *API) sessions() {
 			err = notFound("session", fmt.Sprintf("The tracker knows no session %d.", in.Number))
 		}
 		for i := range s.PollList {
-			told(&s.PollList[i])
+			countsAsObject(&s.PollList[i])
 		}
 		return s, err
 	})
 }
 
-// told is a poll whose counts are an object, also where nobody counted.
-func told(p *report.Poll) {
+// countsAsObject has a poll's counts be an object also where nobody counted.
+func countsAsObject(p *report.Poll) {
 	if p.Counts == nil {
 		p.Counts = map[string]string{}
 	}

@@ -146,7 +146,7 @@ func (a *API) source() {
 		}
 		rows, err := report.Polls(ctx, t.Querier, in.Source, in.Before, in.Limit+1)
 		for i := range rows {
-			told(&rows[i])
+			countsAsObject(&rows[i])
 		}
 		return parted(rows, in.Limit, func(p report.Poll) string { return moment(p.Ended) }), err
 	})

@@ -59,15 +59,15 @@ func (r *Reader) Read(ctx context.Context, name string, after int64, most int) (
 		}
 		part, err := c.Part(ctx, &run, after, most, time.Now().Add(partTime))
 		if err == nil {
-			p, err = told(c, &run, part)
+			p, err = withNotes(c, &run, part)
 		}
 		return err
 	})
 	return p, err
 }
 
-// told is a part with what has to be said about it.
-func told(c *shadow.Comparer, run *control.ReplayRun, part shadow.Part) (Part, error) {
+// withNotes is a part with what has to be said about it.
+func withNotes(c *shadow.Comparer, run *control.ReplayRun, part shadow.Part) (Part, error) {
 	equal, err := shadow.Equal(run, c.Versions)
 	p := Part{Replay: run.Number, Shadow: run.Shadow, State: run.State, SameProfile: equal, Part: part, Notes: []string{}}
 	p.Notes = append(p.Notes, p.NotesOf(part.Skipped)...)
@@ -143,7 +143,7 @@ func (r *Reader) ReadFirst(ctx context.Context, name string, most int) (p Part, 
 			counter.AddGroups(rest.Groups)
 		}
 		whole, part.Groups = next == 0, counter.Groups("")
-		p, err = told(c, &run, part)
+		p, err = withNotes(c, &run, part)
 		return err
 	})
 	return p, whole, err

@@ -112,7 +112,7 @@ func (s *Site) applyMany(w http.ResponseWriter, r *http.Request) {
 	}
 	changes, err := s.Definitions.Apply(ctx, d.Many, by, dry)
 	if err == nil && !dry {
-		said := d.told(changes)
+		said := d.note(changes)
 		s.Log.InfoContext(ctx, "ordered on the pages", "order", "apply", "about", d.On, "by", by.By)
 		s.say(w, said)
 		http.Redirect(w, r, s.to("/sources"), http.StatusSeeOther)
@@ -123,7 +123,7 @@ func (s *Site) applyMany(w http.ResponseWriter, r *http.Request) {
 		d.Wrong, err, status = bad.Error(), nil, http.StatusBadRequest
 	} else if err == nil {
 		d.Tried, d.Seen = true, order.Seen(changes)
-		d.told(changes)
+		d.note(changes)
 	}
 	s.answer(w, r, p, status, err, "")
 }
@@ -150,8 +150,8 @@ func sentFile(sent *multipart.FileHeader) ([]byte, error) {
 	return io.ReadAll(f)
 }
 
-// told notes what would change, or has, and says it in a sentence.
-func (d *many) told(changes []registry.Change) string {
+// note keeps what would change, or has, and says it in a sentence.
+func (d *many) note(changes []registry.Change) string {
 	for _, c := range changes {
 		if c.Done == "unchanged" {
 			d.Same++

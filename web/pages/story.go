@@ -13,12 +13,12 @@ import (
 // version is what happened to one version of a file, the oldest first.
 type version struct {
 	Name, About string
-	Events      []told
+	Events      []storyEvent
 }
 
-// told is one thing that happened, as it is told, and, where all events are listed, in
+// storyEvent is one thing that happened, as it is told, and, where all events are listed, in
 // columns.
-type told struct {
+type storyEvent struct {
 	At                    time.Time
 	Clock, Full, DateTime string
 	Status                string // whose shape is shown; seen: of a look
@@ -53,7 +53,7 @@ func (s *Site) story(t report.Told) []version {
 		}
 		return last
 	}
-	add := func(version int, at *time.Time, e told) {
+	add := func(version int, at *time.Time, e storyEvent) {
 		if at != nil {
 			e.At, e.Clock, e.Full, e.DateTime = *at, at.UTC().Format("15:04:05"), s.full(*at), at.UTC().Format(time.RFC3339)
 			out[version].Events = append(out[version].Events, e)
@@ -65,7 +65,7 @@ func (s *Site) story(t report.Told) []version {
 			if h.State != nil && *h.State == "gone" {
 				text = "Gone from " + h.Source
 			}
-			add(of(nil, *h.ListedAt), h.ListedAt, told{Status: "seen", Text: text, More: fmt.Sprintf("look %d of this source", h.Look)})
+			add(of(nil, *h.ListedAt), h.ListedAt, storyEvent{Status: "seen", Text: text, More: fmt.Sprintf("look %d of this source", h.Look)})
 		}
 	}
 	for _, a := range t.Tries {
@@ -73,7 +73,7 @@ func (s *Site) story(t report.Told) []version {
 	}
 	out = slices.DeleteFunc(out, func(v version) bool { return len(v.Events) == 0 })
 	for _, v := range out {
-		slices.SortStableFunc(v.Events, func(a, b told) int { return a.At.Compare(b.At) })
+		slices.SortStableFunc(v.Events, func(a, b storyEvent) int { return a.At.Compare(b.At) })
 	}
 	slices.Reverse(out)
 	return out
@@ -96,23 +96,23 @@ func resumed(a report.Attempt) string {
 }
 
 // attemptTold tells of an attempt what is known of it.
-func attemptTold(a report.Attempt, of func(*string, time.Time) int, add func(int, *time.Time, told)) {
+func attemptTold(a report.Attempt, of func(*string, time.Time) int, add func(int, *time.Time, storyEvent)) {
 	name, from := fmt.Sprintf("Attempt %d", a.Attempt), ""
 	if a.Source != nil {
 		from = " from " + *a.Source
 	}
 	in := func(t *time.Time) int { return of(a.SHA256, *t) }
 	if a.Requested != nil {
-		add(in(a.Requested), a.Requested, told{Status: "pending", Text: name + from + " was requested"})
+		add(in(a.Requested), a.Requested, storyEvent{Status: "pending", Text: name + from + " was requested"})
 	}
 	if a.Received != nil && a.SHA256 != nil {
-		add(in(a.Received), a.Received, told{Status: "done", Text: name + from + " brought " + count(a.Bytes) + " bytes" + resumed(a) + speed(a), More: strings.TrimSpace("SHA-256 " + *a.SHA256 + " " + text(a.Note)), Asked: text(a.Request), Answered: text(a.Response)})
+		add(in(a.Received), a.Received, storyEvent{Status: "done", Text: name + from + " brought " + count(a.Bytes) + " bytes" + resumed(a) + speed(a), More: strings.TrimSpace("SHA-256 " + *a.SHA256 + " " + text(a.Note)), Asked: text(a.Request), Answered: text(a.Response)})
 	}
 	if a.Unzipped != nil && a.Documents != nil {
-		add(in(a.Unzipped), a.Unzipped, told{Status: "done", Text: "Unzipped: " + plural(*a.Documents, "document", "documents")})
+		add(in(a.Unzipped), a.Unzipped, storyEvent{Status: "done", Text: "Unzipped: " + plural(*a.Documents, "document", "documents")})
 	}
 	for _, l := range a.Log {
-		e := told{Status: l.Status, Text: fmt.Sprintf("%s%s %s at %s:", name, from, l.Status, l.Phase), Exception: l.Exception, More: text(l.Message), Who: "reported"}
+		e := storyEvent{Status: l.Status, Text: fmt.Sprintf("%s%s %s at %s:", name, from, l.Status, l.Phase), Exception: l.Exception, More: text(l.Message), Who: "reported"}
 		if l.Judged {
 			e.Who = "judged"
 		} else if l.Phase == string(schemas.Download) {
